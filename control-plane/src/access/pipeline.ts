@@ -52,7 +52,7 @@ interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> 
  * @throws ApiError AUDIT_UNAVAILABLE when the decision cannot be recorded
  */
 export function runPipeline<Subject extends CallerSubject, Result, Decision>(
-  { limits, clock }: Omit<PipelineDependencies, 'limiter'>,
+  { limits, clock }: Pick<PipelineDependencies, 'limits' | 'clock'>,
   denials: DenialRecorder<Subject>,
   steps: PipelineSteps<Subject, Result, Decision>,
 ): Promise<Decision | Denied> {

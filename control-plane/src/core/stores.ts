@@ -1,4 +1,5 @@
 import type { Id } from '@svault/shared';
+import type { Actor } from './actor.ts';
 import type { AdminKeyStore } from './admin-key.ts';
 import type { IdentityStore, LoginLinkStore, PasswordStore, UserStore } from './user.ts';
 import type { CliSessionStore, SessionStore } from './session.ts';
@@ -50,8 +51,13 @@ export interface Stores {
   readonly webhookLinks: WebhookLinkStore;
 }
 
-/** Runs work in one transaction over the stores. Its maker has settled the account, the actor and the conditions. */
-export type Transaction = <T>(work: (stores: Stores) => Promise<T>) => Promise<T>;
+/** The stores of one transaction, and the principal whose change it is. */
+export interface Change extends Stores {
+  readonly actor: Actor;
+}
+
+/** Runs work in one transaction. Its maker has settled the account, the actor and the conditions. */
+export type Transaction = <T>(work: (change: Change) => Promise<T>) => Promise<T>;
 
 export interface UnitOfWork {
   /**

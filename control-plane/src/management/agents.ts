@@ -1,61 +1,50 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { type Actor, eventBy } from '../core/actor.ts';
+import type { Actor } from '../core/actor.ts';
 import type { Agent, AgentChanges } from '../core/agent.ts';
-import { orNotFound, ApiError } from '../core/errors.ts';
-import type { Stores } from '../core/stores.ts';
+import { ownOf, recordChange } from '../core/change.ts';
+import { ApiError, orNotFound } from '../core/errors.ts';
+import type { Change, Stores } from '../core/stores.ts';
 import { makeStoredKey, revealStoredKey } from './stored-keys.ts';
 import { detachAll } from './policy-attachments.ts';
 
-type AgentStores = Pick<Stores, 'agents' | 'audit'>;
-
-interface NewAgent {
+interface NewAgent extends AgentChanges {
   readonly name: string;
-  readonly description?: string | undefined;
-  readonly mcpEnabled?: boolean | undefined;
-  readonly sealingKeyThumbprint?: string | undefined;
 }
 
 /** (new) → active. The key is in the answer. */
 export async function createAgent(
-  stores: AgentStores,
-  actor: Actor,
-  input: NewAgent,
+  change: Change,
+  { name, description = '', mcpEnabled = false, sealingKeyThumbprint }: NewAgent,
   { clock, masterKeys }: { readonly clock: Clock; readonly masterKeys: MasterKeys },
 ): Promise<{ readonly agent: Agent; readonly apiKey: string }> {
   const id = newId('agt');
   const { key: apiKey, stored } = makeStoredKey(id, masterKeys);
   const agent: Agent = {
     id,
-    vaultId: actor.vaultId,
-    ownerId: actor.userId,
-    name: input.name,
-    description: input.description ?? '',
+    vaultId: change.actor.vaultId,
+    ownerId: change.actor.userId,
+    name,
+    description,
     status: 'active',
-    mcpEnabled: input.mcpEnabled ?? false,
-    sealingKeyThumbprint: input.sealingKeyThumbprint,
+    mcpEnabled,
+    sealingKeyThumbprint: sealingKeyThumbprint ?? undefined,
     keyPrefix: stored.keyPrefix,
     createdAt: formatTime(clock.now()),
     lastUsedAt: undefined,
   };
-  await stores.agents.add({ ...agent, ...stored });
-  await stores.audit.append(eventBy(actor, 'AGENT_CREATED', { agentId: id, detail: { name: input.name } }));
+  await change.agents.add({ ...agent, ...stored });
+  await recordChange(change, 'AGENT_CREATED', { agentId: id, detail: { name } });
   return { agent, apiKey };
 }
 
-export async function updateAgent(
-  stores: AgentStores,
-  actor: Actor,
-  id: string,
-  changes: AgentChanges,
-): Promise<Agent> {
-  const { id: agentId } = await existingAgentOf(stores, actor, id);
+export async function updateAgent(change: Change, id: string, changes: AgentChanges): Promise<Agent> {
+  const agent = await existingAgentOf(change, change.actor, id);
   const members = Object.keys(changes);
-  if (members.length > 0) {
-    await stores.agents.update(actor.vaultId, agentId, changes);
-    await stores.audit.append(eventBy(actor, 'AGENT_UPDATED', { agentId, detail: { members } }));
-  }
-  return agentOf(stores, actor, agentId);
+  if (members.length === 0) return agent;
+  await change.agents.update(agent.vaultId, agent.id, changes);
+  await recordChange(change, 'AGENT_UPDATED', { agentId: agent.id, detail: { members } });
+  return ownOf(change.agents, change.actor, id);
 }
 
 /**
@@ -63,16 +52,15 @@ export async function updateAgent(
  * retry is safe.
  */
 export async function setAgentStatus(
-  stores: AgentStores,
-  actor: Actor,
+  change: Change,
   id: string,
   status: 'active' | 'suspended',
 ): Promise<Agent> {
-  const agent = await existingAgentOf(stores, actor, id);
+  const agent = await existingAgentOf(change, change.actor, id);
   if (agent.status === status) return agent;
-  await stores.agents.setStatus(actor.vaultId, agent.id, status);
+  await change.agents.setStatus(agent.vaultId, agent.id, status);
   const eventType = status === 'active' ? 'AGENT_RESUMED' : 'AGENT_SUSPENDED';
-  await stores.audit.append(eventBy(actor, eventType, { agentId: agent.id }));
+  await recordChange(change, eventType, { agentId: agent.id });
   return { ...agent, status };
 }
 
@@ -80,58 +68,43 @@ export async function setAgentStatus(
  * active or suspended → deleted, for good, with its grants. Its key can no longer be revealed; the key's hash stays, so that
  * a request with it is denied with AGENT_INACTIVE. Deleting a deleted agent changes nothing.
  */
-export async function deleteAgent(
-  stores: Pick<Stores, 'agents' | 'audit' | 'grants' | 'policies'>,
-  actor: Actor,
-  id: string,
-): Promise<void> {
-  const agent = await agentOf(stores, actor, id);
-  if (agent.status === 'deleted') return;
-  const grants = await stores.grants.removeOfAgent(actor.vaultId, agent.id);
-  await detachAll(stores, actor, { type: 'agent', id: agent.id });
-  await stores.agents.markDeleted(actor.vaultId, agent.id);
-  await stores.audit.append(eventBy(actor, 'AGENT_DELETED', { agentId: agent.id, detail: { grants } }));
+export async function deleteAgent(change: Change, id: string): Promise<void> {
+  const { vaultId, id: agentId, status } = await ownOf(change.agents, change.actor, id);
+  if (status === 'deleted') return;
+  const grants = await change.grants.removeOfAgent(vaultId, agentId);
+  await detachAll(change, { type: 'agent', id: agentId });
+  await change.agents.markDeleted(vaultId, agentId);
+  await recordChange(change, 'AGENT_DELETED', { agentId, detail: { grants } });
 }
 
 /** Reveals the agent's key again, with an event. */
-export async function revealAgentKey(
-  stores: AgentStores,
-  actor: Actor,
-  id: string,
-  masterKeys: MasterKeys,
-): Promise<string> {
-  const { id: agentId } = await existingAgentOf(stores, actor, id);
-  const wrapped = orNotFound(await stores.agents.wrappedKey(actor.vaultId, agentId));
-  const apiKey = revealStoredKey(agentId, wrapped, masterKeys);
-  await stores.audit.append(eventBy(actor, 'KEY_REVEALED', { agentId }));
-  return apiKey;
+export async function revealAgentKey(change: Change, id: string, masterKeys: MasterKeys): Promise<string> {
+  const { vaultId, id: agentId } = await existingAgentOf(change, change.actor, id);
+  const wrapped = orNotFound(await change.agents.wrappedKey(vaultId, agentId));
+  await recordChange(change, 'KEY_REVEALED', { agentId });
+  return revealStoredKey(agentId, wrapped, masterKeys);
 }
 
 /** Replaces the agent's key; the previous one is unknown at once. */
 export async function rotateAgentKey(
-  stores: AgentStores,
-  actor: Actor,
+  change: Change,
   id: string,
   masterKeys: MasterKeys,
 ): Promise<{ readonly agent: Agent; readonly apiKey: string }> {
-  const agent = await existingAgentOf(stores, actor, id);
+  const agent = await existingAgentOf(change, change.actor, id);
   const { key: apiKey, stored } = makeStoredKey(agent.id, masterKeys);
-  await stores.agents.setKey(actor.vaultId, agent.id, stored);
-  await stores.audit.append(eventBy(actor, 'KEY_ROTATED', { agentId: agent.id }));
+  await change.agents.setKey(agent.vaultId, agent.id, stored);
+  await recordChange(change, 'KEY_ROTATED', { agentId: agent.id });
   return { agent: { ...agent, keyPrefix: stored.keyPrefix }, apiKey };
 }
 
-/** @throws ApiError NOT_FOUND */
-export const agentOf = async (stores: Pick<Stores, 'agents'>, actor: Actor, id: string): Promise<Agent> =>
-  orNotFound(await stores.agents.get(actor.vaultId, id));
-
 /** @throws ApiError NOT_FOUND; CONFLICT for a deleted agent, which nothing restores */
 export async function existingAgentOf(
-  stores: Pick<Stores, 'agents'>,
+  { agents }: Pick<Stores, 'agents'>,
   actor: Actor,
   id: string,
 ): Promise<Agent> {
-  const agent = await agentOf(stores, actor, id);
+  const agent = await ownOf(agents, actor, id);
   if (agent.status === 'deleted') throw new ApiError('CONFLICT', 'This agent is deleted.');
   return agent;
 }

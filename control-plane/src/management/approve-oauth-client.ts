@@ -1,7 +1,6 @@
 import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
-import type { Actor } from '../core/actor.ts';
 import { updateAgent } from './agents.ts';
-import type { Stores } from '../core/stores.ts';
+import type { Change } from '../core/stores.ts';
 import type { OauthCode } from '../core/oauth-session.ts';
 
 /** A client exchanges its code at once (RFC 6749 section 4.1.2 recommends 10 minutes at most). */
@@ -25,24 +24,24 @@ interface Approval extends Pick<OauthCode, Asked> {
  * @returns the code, which is stored as a hash; with a refusal nothing is written
  */
 export async function issueCode(
-  stores: Pick<Stores, 'agents' | 'audit' | 'oauthCodes'>,
-  actor: Actor,
-  approval: Approval,
+  change: Change,
+  { agentId, switchMcpOn, ...asked }: Approval,
   clock: Clock,
 ): Promise<{ readonly code: string } | { readonly refused: 'no_such_agent' | 'mcp_is_off' }> {
-  const { agentId, switchMcpOn, ...asked } = approval;
-  const agent = await stores.agents.get(actor.vaultId, agentId);
+  const { vaultId, userId } = change.actor;
+  const agent = await change.agents.get(vaultId, agentId);
   if (agent?.status !== 'active') return { refused: 'no_such_agent' };
   if (!agent.mcpEnabled && !switchMcpOn) return { refused: 'mcp_is_off' };
-  if (!agent.mcpEnabled) await updateAgent(stores, actor, agent.id, { mcpEnabled: true });
+  if (!agent.mcpEnabled) await updateAgent(change, agent.id, { mcpEnabled: true });
   const code = randomToken(CODE_BYTES);
-  await stores.oauthCodes.add({
+  const expiresAt = formatTime(clock.now() + CODE_LIFETIME_MS);
+  await change.oauthCodes.add({
     ...asked,
     codeHash: hashKey(code),
-    vaultId: actor.vaultId,
-    userId: actor.userId,
+    vaultId,
+    userId,
     agentId: agent.id,
-    expiresAt: formatTime(clock.now() + CODE_LIFETIME_MS),
+    expiresAt,
   });
   return { code };
 }

@@ -1,24 +1,14 @@
 import { type Clock, type Id, formatTime, newId, parseTime } from '@svault/shared';
-import { type Actor, eventBy } from '../core/actor.ts';
+import { eventBy } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
-import { invalidArgument, orNotFound, ApiError } from '../core/errors.ts';
+import { ownOf, recordChange } from '../core/change.ts';
+import { ApiError, invalidArgument, orNotFound } from '../core/errors.ts';
 import { type Grant, type RefreshPolicy, isExpired } from '../core/grant.ts';
-import type { Stores } from '../core/stores.ts';
-import { agentOf, existingAgentOf } from './agents.ts';
-import { folderOf } from './folders.ts';
-
-type GrantStores = Pick<Stores, 'agents' | 'audit' | 'grants'>;
+import type { Change } from '../core/stores.ts';
+import { existingAgentOf } from './agents.ts';
 
 interface GrantTerms extends ExpiryInput {
   readonly refreshPolicy?: RefreshPolicy | undefined;
-}
-
-interface NewGrant extends GrantTerms {
-  readonly serviceName: string;
-}
-
-interface NewFolderGrants extends GrantTerms {
-  readonly folderId: string;
 }
 
 /**
@@ -27,108 +17,91 @@ interface NewFolderGrants extends GrantTerms {
  * @throws ApiError INVALID_ARGUMENT; NOT_FOUND for an unknown agent; CONFLICT for a deleted one, and for a live grant
  */
 export async function createGrant(
-  stores: GrantStores,
-  actor: Actor,
+  change: Change,
   agentRef: string,
-  input: NewGrant,
+  { serviceName, ...terms }: GrantTerms & { readonly serviceName: string },
   clock: Clock,
 ): Promise<Grant> {
-  const { id: agentId } = await existingAgentOf(stores, actor, agentRef);
-  const { serviceName } = input;
-  const grantOf = grantMaker({ actor, agentId, sourceGroupId: undefined }, input, clock.now());
-  const grant = grantOf(serviceName);
-  const previous = await stores.grants.get(actor.vaultId, agentId, serviceName);
-  if (previous !== undefined && !isExpired(previous, grant.createdAt))
+  const { id: agentId } = await existingAgentOf(change, change.actor, agentRef);
+  const target = { agentId, sourceGroupId: undefined };
+  const [grant] = (await grantEach(change, [serviceName], target, terms, clock)).grants;
+  if (grant === undefined)
     throw new ApiError(
       'CONFLICT',
       'This agent has a grant for this service already. Revoke it to make another.',
     );
-  await replace(stores, actor, previous === undefined ? [] : [previous], [grant]);
   return grant;
 }
 
 /**
- * Creates a grant for each token that is in the folder now, and for none that is added later. Tokens with a live grant are
- * skipped; expired grants are replaced.
+ * Creates a grant for each token that is in the folder now, and for none that is added later.
  *
- * @throws ApiError NOT_FOUND for an unknown agent or folder; CONFLICT for a deleted agent
+ * @throws ApiError INVALID_ARGUMENT; NOT_FOUND for an unknown agent or folder; CONFLICT for a deleted agent
  */
 export async function createGrantsFromFolder(
-  stores: GrantStores & Pick<Stores, 'folders'>,
-  actor: Actor,
+  change: Change,
   agentRef: string,
-  input: NewFolderGrants,
+  { folderId, ...terms }: GrantTerms & { readonly folderId: string },
   clock: Clock,
-): Promise<{ readonly grants: readonly Grant[]; readonly skipped: readonly string[] }> {
-  const { id: agentId } = await existingAgentOf(stores, actor, agentRef);
-  const { id: sourceGroupId, serviceNames } = await folderOf(stores, actor, input.folderId);
-  const nowMs = clock.now();
-  const now = formatTime(nowMs);
-  const grantOf = grantMaker({ actor, agentId, sourceGroupId }, input, nowMs);
-  const previous = await stores.grants.ofServices(actor.vaultId, agentId, serviceNames);
-  const expired = previous.filter((grant) => isExpired(grant, now));
-  const live = new Set(previous.filter((grant) => !isExpired(grant, now)).map((grant) => grant.serviceName));
-  const grants = serviceNames.filter((name) => !live.has(name)).map(grantOf);
-  await replace(stores, actor, expired, grants);
-  return { grants, skipped: serviceNames.filter((name) => live.has(name)) };
+): Promise<Granted> {
+  const { id: agentId } = await existingAgentOf(change, change.actor, agentRef);
+  const { id: sourceGroupId, serviceNames } = await ownOf(change.folders, change.actor, folderId);
+  return grantEach(change, serviceNames, { agentId, sourceGroupId }, terms, clock);
 }
 
 /** active or expired → deleted, from the agent's next request on. */
-export async function revokeGrant(
-  stores: GrantStores,
-  actor: Actor,
-  agentRef: string,
-  serviceName: string,
-): Promise<void> {
-  const { id: agentId } = await agentOf(stores, actor, agentRef);
-  const grant = orNotFound(await stores.grants.get(actor.vaultId, agentId, serviceName));
-  await stores.grants.remove(actor.vaultId, grant.id);
-  await stores.audit.append(
-    eventBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: grant.id } }),
-  );
+export async function revokeGrant(change: Change, agentRef: string, serviceName: string): Promise<void> {
+  const { vaultId, id: agentId } = await ownOf(change.agents, change.actor, agentRef);
+  const { id: grantId } = orNotFound(await change.grants.get(vaultId, agentId, serviceName));
+  await change.grants.remove(vaultId, grantId);
+  await recordChange(change, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId } });
 }
 
-/** @returns makes grants of the same terms @throws ApiError INVALID_ARGUMENT for a bad expiry */
-function grantMaker(
-  target: {
-    readonly actor: Actor;
-    readonly agentId: Id<'agt'>;
-    readonly sourceGroupId: Id<'fld'> | undefined;
-  },
+interface Granted {
+  readonly grants: readonly Grant[];
+  /** Services with a live grant, which stays. */
+  readonly skipped: readonly string[];
+}
+
+/** Creates grants of the same terms, and replaces expired ones. @throws ApiError INVALID_ARGUMENT for a bad expiry */
+async function grantEach(
+  change: Change,
+  serviceNames: readonly string[],
+  target: Pick<Grant, 'agentId'> & { readonly sourceGroupId: Id<'fld'> | undefined },
   terms: GrantTerms,
-  nowMs: number,
-): (serviceName: string) => Grant {
-  const { actor, agentId, sourceGroupId } = target;
+  clock: Clock,
+): Promise<Granted> {
+  const { actor } = change;
+  const nowMs = clock.now();
+  const createdAt = formatTime(nowMs);
   const shared = {
+    ...target,
     vaultId: actor.vaultId,
-    agentId,
     grantExpiresAt: grantExpiry(terms, nowMs),
     refreshPolicy: terms.refreshPolicy ?? 'none',
-    sourceGroupId,
-    createdAt: formatTime(nowMs),
+    createdAt,
   } as const;
-  return (serviceName) => ({ id: newId('grt'), serviceName, ...shared });
-}
-
-/** Replaces expired grants by new ones, with the events of both. */
-async function replace(
-  stores: Pick<Stores, 'audit' | 'grants'>,
-  actor: Actor,
-  expired: readonly Grant[],
-  grants: readonly Grant[],
-): Promise<void> {
-  await stores.grants.removeAll(
+  const previous = await change.grants.ofServices(actor.vaultId, target.agentId, serviceNames);
+  const expired = previous.filter((grant) => isExpired(grant, createdAt));
+  const live = new Set(
+    previous.filter((grant) => !isExpired(grant, createdAt)).map((grant) => grant.serviceName),
+  );
+  const grants = serviceNames
+    .filter((serviceName) => !live.has(serviceName))
+    .map((serviceName): Grant => ({ id: newId('grt'), serviceName, ...shared }));
+  await change.grants.removeAll(
     actor.vaultId,
     expired.map(({ id }) => id),
   );
-  await stores.grants.addAll(grants);
+  await change.grants.addAll(grants);
   const ends = expired.map(({ id, agentId, serviceName }) =>
     eventBy(actor, 'GRANT_EXPIRED', { agentId, serviceName, detail: { grantId: id } }),
   );
-  await stores.audit.appendAll([...ends, ...grants.map((grant) => grantCreated(actor, grant))]);
+  await change.audit.appendAll([...ends, ...grants.map((grant) => grantCreated(actor, grant))]);
+  return { grants, skipped: serviceNames.filter((name) => live.has(name)) };
 }
 
-function grantCreated(actor: Actor, grant: Grant): NewAuditEvent {
+function grantCreated(actor: Change['actor'], grant: Grant): NewAuditEvent {
   const { id, agentId, serviceName, grantExpiresAt, refreshPolicy, sourceGroupId } = grant;
   const detail = {
     grantId: id,

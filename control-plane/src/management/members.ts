@@ -1,7 +1,8 @@
 import { type Clock, type Id, formatTime, newId } from '@svault/shared';
-import { orNotFound, ApiError } from '../core/errors.ts';
-import type { Stores } from '../core/stores.ts';
-import { type Actor, type Role, eventBy } from '../core/actor.ts';
+import type { Role } from '../core/actor.ts';
+import { ownOf, recordChange } from '../core/change.ts';
+import { ApiError } from '../core/errors.ts';
+import type { Change } from '../core/stores.ts';
 import { PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../core/user.ts';
 import { INVITATION_LIFETIME_MS, type MadeLink, makeLoginLink } from '../sign-in/login-link.ts';
 import { SIGN_IN_KINDS, endApprovedSessions } from '../sign-in/sessions.ts';
@@ -12,25 +13,23 @@ import { SIGN_IN_KINDS, endApprovedSessions } from '../sign-in/sessions.ts';
  * @throws ApiError CONFLICT for an address that is in use, with the same message whichever account uses it
  */
 export async function addMember(
-  stores: Pick<Stores, 'audit' | 'users'>,
-  actor: Actor,
+  change: Change,
   { email, role }: { readonly email: string; readonly role: Role },
   clock: Clock,
 ): Promise<User> {
   const address = normalizeEmail(email);
-  if (address === PLACEHOLDER_EMAIL || (await stores.users.findByEmail(address)) !== undefined)
+  if (address === PLACEHOLDER_EMAIL || (await change.users.findByEmail(address)) !== undefined)
     throw new ApiError('CONFLICT', 'This e-mail address cannot be added: it is in use.');
-  const createdAt = formatTime(clock.now());
   const member: User = {
     id: newId('usr'),
-    vaultId: actor.vaultId,
+    vaultId: change.actor.vaultId,
     email: address,
     role,
     isOwner: false,
-    createdAt,
+    createdAt: formatTime(clock.now()),
   };
-  await stores.users.add(member);
-  await stores.audit.append(eventBy(actor, 'MEMBER_CREATED', { detail: { memberId: member.id, role } }));
+  await change.users.add(member);
+  await recordChange(change, 'MEMBER_CREATED', { detail: { memberId: member.id, role } });
   return member;
 }
 
@@ -41,17 +40,14 @@ export async function addMember(
  * @throws ApiError NOT_FOUND; CONFLICT for the owner
  */
 export async function inviteMember(
-  stores: Pick<Stores, 'audit' | 'loginLinks' | 'users'>,
-  actor: Actor,
+  change: Change,
   id: string,
   options: { readonly baseUrl: string; readonly clock: Clock },
 ): Promise<MadeLink> {
-  const member = await changeableMemberOf(stores, actor, id);
-  await stores.loginLinks.removeOfUser(member.id);
-  const link = await makeLoginLink(stores, member, { ...options, lifetimeMs: INVITATION_LIFETIME_MS });
-  await stores.audit.append(
-    eventBy(actor, 'MEMBER_UPDATED', { detail: { memberId: member.id, change: 'link' } }),
-  );
+  const member = notOwner(await ownOf(change.users, change.actor, id));
+  await change.loginLinks.removeOfUser(member.id);
+  const link = await makeLoginLink(change, member, { ...options, lifetimeMs: INVITATION_LIFETIME_MS });
+  await recordChange(change, 'MEMBER_UPDATED', { detail: { memberId: member.id, change: 'link' } });
   return link;
 }
 
@@ -61,19 +57,13 @@ export async function inviteMember(
  *
  * @throws ApiError NOT_FOUND; CONFLICT for the owner, so that an account always has an admin
  */
-export async function changeRole(
-  stores: Pick<Stores, 'adminKeys' | 'audit' | 'users'>,
-  actor: Actor,
-  id: string,
-  role: Role | undefined,
-): Promise<User> {
-  const member = await memberOf(stores, actor, id);
+export async function changeRole(change: Change, id: string, role: Role | undefined): Promise<User> {
+  const member = await ownOf(change.users, change.actor, id);
   if (role === undefined || role === member.role) return member;
-  rejectOwner(member);
-  await stores.users.setRole(member.vaultId, member.id, role);
-  if (role === 'member') await revokeAdminKeys(stores, actor, member.id);
-  const detail = { memberId: member.id, role };
-  await stores.audit.append(eventBy(actor, 'MEMBER_UPDATED', { detail }));
+  const { vaultId, id: memberId } = notOwner(member);
+  await change.users.setRole(vaultId, memberId, role);
+  if (role === 'member') await revokeAdminKeys(change, memberId);
+  await recordChange(change, 'MEMBER_UPDATED', { detail: { memberId, role } });
   return { ...member, role };
 }
 
@@ -83,56 +73,28 @@ export async function changeRole(
  *
  * @throws ApiError NOT_FOUND; CONFLICT for the owner
  */
-export async function removeMember(
-  stores: Pick<
-    Stores,
-    | 'adminKeys'
-    | 'audit'
-    | 'cliLogins'
-    | 'identities'
-    | 'loginLinks'
-    | 'oauthCodes'
-    | 'passwords'
-    | 'sessions'
-    | 'users'
-  >,
-  actor: Actor,
-  id: string,
-  clock: Clock,
-): Promise<void> {
-  const member = await changeableMemberOf(stores, actor, id);
-  await stores.sessions.removeOfUser(member.id, { kinds: SIGN_IN_KINDS, but: undefined });
-  await endApprovedSessions(stores, actor, member.id);
-  await revokeAdminKeys(stores, actor, member.id);
-  await stores.loginLinks.removeOfUser(member.id);
-  await stores.cliLogins.removeOfUser(member.id);
-  await stores.passwords.remove(member.id);
-  await stores.identities.removeOfUser(member.id);
-  await stores.users.markDeleted(member.vaultId, member.id, formatTime(clock.now()));
-  await stores.audit.append(eventBy(actor, 'MEMBER_DELETED', { detail: { memberId: member.id } }));
+export async function removeMember(change: Change, id: string, clock: Clock): Promise<void> {
+  const { vaultId, id: memberId } = notOwner(await ownOf(change.users, change.actor, id));
+  await change.sessions.removeOfUser(memberId, { kinds: SIGN_IN_KINDS, but: undefined });
+  await endApprovedSessions(change, change.actor, memberId);
+  await revokeAdminKeys(change, memberId);
+  await change.loginLinks.removeOfUser(memberId);
+  await change.cliLogins.removeOfUser(memberId);
+  await change.passwords.remove(memberId);
+  await change.identities.removeOfUser(memberId);
+  await change.users.markDeleted(vaultId, memberId, formatTime(clock.now()));
+  await recordChange(change, 'MEMBER_DELETED', { detail: { memberId } });
 }
 
-const memberOf = async (stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> =>
-  orNotFound(await stores.users.get(actor.vaultId, id as Id<'usr'>));
-
-/** @throws ApiError NOT_FOUND; CONFLICT for the owner */
-async function changeableMemberOf(stores: Pick<Stores, 'users'>, actor: Actor, id: string): Promise<User> {
-  const member = await memberOf(stores, actor, id);
-  rejectOwner(member);
+/** @throws ApiError CONFLICT for the owner */
+function notOwner(member: User): User {
+  if (member.isOwner) throw new ApiError('CONFLICT', 'The owner of an account stays, and stays an admin.');
   return member;
 }
 
-function rejectOwner({ isOwner }: User): void {
-  if (isOwner) throw new ApiError('CONFLICT', 'The owner of an account stays, and stays an admin.');
-}
-
-async function revokeAdminKeys(
-  stores: Pick<Stores, 'adminKeys' | 'audit'>,
-  actor: Actor,
-  userId: Id<'usr'>,
-): Promise<void> {
-  for (const adminKeyId of await stores.adminKeys.idsOfUser(userId)) {
-    await stores.adminKeys.remove(actor.vaultId, adminKeyId);
-    await stores.audit.append(eventBy(actor, 'ADMIN_KEY_DELETED', { detail: { adminKeyId } }));
+async function revokeAdminKeys(change: Change, userId: Id<'usr'>): Promise<void> {
+  for (const adminKeyId of await change.adminKeys.idsOfUser(userId)) {
+    await change.adminKeys.remove(change.actor.vaultId, adminKeyId);
+    await recordChange(change, 'ADMIN_KEY_DELETED', { detail: { adminKeyId } });
   }
 }

@@ -1,6 +1,7 @@
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { type Actor, eventBy } from '../core/actor.ts';
-import { notFound, orNotFound, ApiError } from '../core/errors.ts';
+import type { Actor } from '../core/actor.ts';
+import { ownOf, recordChange } from '../core/change.ts';
+import { ApiError, notFound } from '../core/errors.ts';
 import {
   MAX_POLICIES_OF_TARGET,
   type Policy,
@@ -9,14 +10,11 @@ import {
   type RuleSettings,
   withRuleIds,
 } from '../core/policy.ts';
-import type { Stores } from '../core/stores.ts';
+import type { Change, Stores } from '../core/stores.ts';
 import type { ExplainingEvaluator, Explanation, PolicyDecision } from '../policies/evaluate.ts';
 import { existingAgentOf } from './agents.ts';
-import { attachmentEvent } from './policy-attachments.ts';
+import { recordAttachment } from './policy-attachments.ts';
 import { activeProxyOf } from './proxies.ts';
-import { tokenOf } from './tokens.ts';
-
-type PolicyStores = Pick<Stores, 'audit' | 'policies'>;
 
 /** Undefined members of a change stay as they are. */
 interface PolicyChanges {
@@ -34,58 +32,50 @@ const newRuleId = () => newId('rul');
 
 /** Creates a policy without attachments. */
 export async function createPolicy(
-  stores: PolicyStores,
-  actor: Actor,
+  change: Change,
   { name, enabled = true, rules }: NewPolicy,
   clock: Clock,
 ): Promise<Policy> {
   const now = formatTime(clock.now());
   const policy: Policy = {
     id: newId('pol'),
-    vaultId: actor.vaultId,
+    vaultId: change.actor.vaultId,
     name,
     enabled,
     rules: withRuleIds(rules, [], newRuleId),
     createdAt: now,
     updatedAt: now,
   };
-  await stores.policies.add(policy);
-  await stores.audit.append(eventBy(actor, 'POLICY_CREATED', { detail: { policyId: policy.id, name } }));
+  await change.policies.add(policy);
+  await recordChange(change, 'POLICY_CREATED', { detail: { policyId: policy.id, name } });
   return policy;
 }
 
 /** Changes a policy. The n-th rule of a type keeps its counts; counts of removed rules are deleted. */
 export async function updatePolicy(
-  stores: PolicyStores,
-  actor: Actor,
+  change: Change,
   id: string,
   changes: PolicyChanges,
   clock: Clock,
 ): Promise<Policy> {
-  const before = await policyOf(stores, actor, id);
+  const before = await ownOf(change.policies, change.actor, id);
   const members = Object.keys(changes);
   if (members.length === 0) return before;
-  const after: Policy = {
-    ...before,
-    name: changes.name ?? before.name,
-    enabled: changes.enabled ?? before.enabled,
-    rules: changes.rules === undefined ? before.rules : withRuleIds(changes.rules, before.rules, newRuleId),
-    updatedAt: formatTime(clock.now()),
-  };
-  await stores.policies.update(before, after);
-  await stores.audit.append(
-    eventBy(actor, 'POLICY_UPDATED', { detail: { policyId: before.id, name: after.name, members } }),
-  );
+  const { name = before.name, enabled = before.enabled } = changes;
+  const rules =
+    changes.rules === undefined ? before.rules : withRuleIds(changes.rules, before.rules, newRuleId);
+  const after: Policy = { ...before, name, enabled, rules, updatedAt: formatTime(clock.now()) };
+  await change.policies.update(before, after);
+  await recordChange(change, 'POLICY_UPDATED', { detail: { policyId: before.id, name, members } });
   return after;
 }
 
 /** Deletes a policy, its attachments and its counts. */
-export async function deletePolicy(stores: PolicyStores, actor: Actor, id: string): Promise<void> {
-  const policy = await policyOf(stores, actor, id);
-  const attachments = await stores.policies.remove(policy);
-  await stores.audit.append(
-    eventBy(actor, 'POLICY_DELETED', { detail: { policyId: policy.id, name: policy.name, attachments } }),
-  );
+export async function deletePolicy(change: Change, id: string): Promise<void> {
+  const policy = await ownOf(change.policies, change.actor, id);
+  const attachments = await change.policies.remove(policy);
+  const { id: policyId, name } = policy;
+  await recordChange(change, 'POLICY_DELETED', { detail: { policyId, name, attachments } });
 }
 
 /**
@@ -93,46 +83,32 @@ export async function deletePolicy(stores: PolicyStores, actor: Actor, id: strin
  *
  * @throws ApiError NOT_FOUND for an unknown policy or target; CONFLICT where the target has as many as it may
  */
-export async function attachPolicy(
-  stores: PolicyStores & TargetStores,
-  actor: Actor,
-  id: string,
-  target: PolicyTarget,
-): Promise<void> {
-  const policy = await policyOf(stores, actor, id);
-  await requireTarget(stores, actor, target);
-  const others = await stores.policies.countOf(actor.vaultId, target);
-  if (!(await stores.policies.attach(policy, target))) return;
+export async function attachPolicy(change: Change, id: string, target: PolicyTarget): Promise<void> {
+  const policy = await ownOf(change.policies, change.actor, id);
+  await requireTarget(change, change.actor, target);
+  const others = await change.policies.countOf(policy.vaultId, target);
+  if (!(await change.policies.attach(policy, target))) return;
   if (others >= MAX_POLICIES_OF_TARGET)
     throw new ApiError(
       'CONFLICT',
       `At most ${MAX_POLICIES_OF_TARGET} policies can be attached to one target. Detach one first.`,
     );
-  await stores.audit.append(attachmentEvent(actor, 'POLICY_ATTACHED', policy.id, target));
+  await recordAttachment(change, 'POLICY_ATTACHED', policy.id, target);
 }
 
 /** Detaches a policy and deletes its counts at the target. @throws ApiError NOT_FOUND, also where it is not attached there */
-export async function detachPolicy(
-  stores: PolicyStores,
-  actor: Actor,
-  id: string,
-  target: PolicyTarget,
-): Promise<void> {
-  const policy = await policyOf(stores, actor, id);
-  if (!(await stores.policies.detach(policy, target))) throw notFound();
-  await stores.audit.append(attachmentEvent(actor, 'POLICY_DETACHED', policy.id, target));
+export async function detachPolicy(change: Change, id: string, target: PolicyTarget): Promise<void> {
+  const policy = await ownOf(change.policies, change.actor, id);
+  if (!(await change.policies.detach(policy, target))) throw notFound();
+  await recordAttachment(change, 'POLICY_DETACHED', policy.id, target);
 }
-
-/** @throws ApiError NOT_FOUND */
-export const policyOf = async (stores: Pick<Stores, 'policies'>, actor: Actor, id: string): Promise<Policy> =>
-  orNotFound(await stores.policies.get(actor.vaultId, id));
 
 type TargetStores = Pick<Stores, 'agents' | 'proxies' | 'tokens'>;
 
 /** @throws ApiError NOT_FOUND for an unknown target; CONFLICT for a deleted agent or a revoked proxy */
 async function requireTarget(stores: TargetStores, actor: Actor, { type, id }: PolicyTarget): Promise<void> {
   if (type === 'agent') await existingAgentOf(stores, actor, id);
-  else if (type === 'token') await tokenOf(stores, actor, id);
+  else if (type === 'token') await ownOf(stores.tokens, actor, id);
   else await activeProxyOf(stores, actor, id);
 }
 
@@ -155,7 +131,7 @@ export interface Simulation extends Explanation {
  * @throws ApiError NOT_FOUND for an unknown agent or proxy; CONFLICT for a deleted agent or a revoked proxy
  */
 export async function simulate(
-  stores: Pick<Stores, 'policies'> & TargetStores,
+  stores: TargetStores & Pick<Stores, 'policies'>,
   evaluator: ExplainingEvaluator,
   actor: Actor,
   { caller, serviceName, atMs, ip }: SimulatedRequest,

@@ -2,20 +2,17 @@ import { isIP } from 'node:net';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, Secret, formatTime, newId } from '@svault/shared';
 import { parseAllowList } from '@svault/shared/egress';
-import { type Actor, eventBy } from '../core/actor.ts';
-import { invalidArgument, orNotFound, ApiError } from '../core/errors.ts';
+import { ownOf, recordChange } from '../core/change.ts';
+import { ApiError, invalidArgument } from '../core/errors.ts';
 import {
   type AssertionAlgorithm,
   type ClientAuthMethod,
   MAX_PROVIDERS,
   type Provider,
-  type StoredProvider,
 } from '../core/provider.ts';
-import type { Stores } from '../core/stores.ts';
+import type { Change } from '../core/stores.ts';
 import { canSignBy, wrapProviderSecret } from '../refresh/client-authentication.ts';
 import { hasSecretInQuery } from './proxy-settings.ts';
-
-type ProviderStores = Pick<Stores, 'audit' | 'providers'>;
 
 interface ProviderOptions {
   readonly masterKeys: MasterKeys;
@@ -24,24 +21,22 @@ interface ProviderOptions {
 
 /** @throws ApiError CONFLICT where the account has one of this token URL and client id, or as many as it may */
 export async function createProvider(
-  stores: ProviderStores,
-  actor: Actor,
-  input: CheckedSecret & Pick<Provider, 'clientId' | 'name' | 'tokenUrl'>,
+  change: Change,
+  { secret, ...settings }: CheckedSecret & Pick<Provider, 'clientId' | 'name' | 'tokenUrl'>,
   { masterKeys, clock }: ProviderOptions,
 ): Promise<Provider> {
-  const { vaultId } = actor;
-  if ((await stores.providers.count(vaultId, MAX_PROVIDERS)) >= MAX_PROVIDERS)
+  const { vaultId } = change.actor;
+  if ((await change.providers.count(vaultId, MAX_PROVIDERS)) >= MAX_PROVIDERS)
     throw new ApiError(
       'CONFLICT',
       `An account has at most ${MAX_PROVIDERS} providers. Delete one to make another.`,
     );
   const now = formatTime(clock.now());
-  const { secret, ...settings } = input;
   const provider = { ...settings, id: newId('prv'), vaultId, createdAt: now, updatedAt: now };
-  const stored = { ...provider, secretWrapped: wrapProviderSecret(provider, secret, masterKeys) };
-  if (!(await stores.providers.add(stored))) throw alreadyExists();
+  const secretWrapped = wrapProviderSecret(provider, secret, masterKeys);
+  if (!(await change.providers.add({ ...provider, secretWrapped }))) throw alreadyExists();
   const { id: providerId, name } = provider;
-  await stores.audit.append(eventBy(actor, 'PROVIDER_CREATED', { detail: { providerId, name } }));
+  await recordChange(change, 'PROVIDER_CREATED', { detail: { providerId, name } });
   return provider;
 }
 
@@ -53,8 +48,7 @@ export async function createProvider(
  * @throws ApiError NOT_FOUND, CONFLICT; INVALID_ARGUMENT for another token URL or client id without the secret
  */
 export async function updateProvider(
-  stores: ProviderStores,
-  actor: Actor,
+  change: Change,
   id: string,
   changes: {
     readonly name?: string | undefined;
@@ -64,44 +58,29 @@ export async function updateProvider(
   },
   { members, masterKeys, clock }: ProviderOptions & { readonly members: readonly string[] },
 ): Promise<Provider> {
-  const before = await providerOf(stores, actor, id);
+  const before = await ownOf(change.providers, change.actor, id);
   if (members.length === 0) return before;
   const { name = before.name, tokenUrl = before.tokenUrl, clientId = before.clientId } = changes;
-  const target = { ...before, name, tokenUrl, clientId, updatedAt: formatTime(clock.now()) };
-  if (changes.secret === undefined) {
-    const moved = (['tokenUrl', 'clientId'] as const).filter((member) => target[member] !== before[member]);
-    rejectAll(moved, 'can be changed only together with the secret, given anew');
-  }
-  const provider = changes.secret ? withSecret(target, changes.secret, masterKeys) : target;
-  const other = await stores.providers.find(actor.vaultId, tokenUrl, clientId);
+  const { secret, ...settings } = changes.secret ?? {};
+  const target = { ...before, ...settings, name, tokenUrl, clientId, updatedAt: formatTime(clock.now()) };
+  const moved = (['tokenUrl', 'clientId'] as const).filter((member) => target[member] !== before[member]);
+  if (secret === undefined) rejectAll(moved, 'can be changed only together with the secret, given anew');
+  const provider = secret
+    ? { ...target, secretWrapped: wrapProviderSecret(target, secret, masterKeys) }
+    : target;
+  const other = await change.providers.find(before.vaultId, tokenUrl, clientId);
   if (other !== undefined && other.id !== before.id) throw alreadyExists();
-  await stores.providers.replace(provider);
-  const detail = { providerId: before.id, members };
-  await stores.audit.append(eventBy(actor, 'PROVIDER_UPDATED', { detail }));
+  await change.providers.replace(provider);
+  await recordChange(change, 'PROVIDER_UPDATED', { detail: { providerId: before.id, members } });
   return provider;
 }
 
-function withSecret(
-  target: StoredProvider,
-  { secret, ...settings }: CheckedSecret,
-  masterKeys: MasterKeys,
-): StoredProvider {
-  const provider = { ...target, ...settings };
-  return { ...provider, secretWrapped: wrapProviderSecret(provider, secret, masterKeys) };
-}
-
 /** Its tokens are no longer refreshed, unless the webhook can refresh them by itself. */
-export async function deleteProvider(stores: ProviderStores, actor: Actor, id: string): Promise<void> {
-  const { id: providerId, name } = await providerOf(stores, actor, id);
-  await stores.providers.remove(actor.vaultId, providerId);
-  await stores.audit.append(eventBy(actor, 'PROVIDER_DELETED', { detail: { providerId, name } }));
+export async function deleteProvider(change: Change, id: string): Promise<void> {
+  const { vaultId, id: providerId, name } = await ownOf(change.providers, change.actor, id);
+  await change.providers.remove(vaultId, providerId);
+  await recordChange(change, 'PROVIDER_DELETED', { detail: { providerId, name } });
 }
-
-const providerOf = async (
-  stores: Pick<Stores, 'providers'>,
-  actor: Actor,
-  id: string,
-): Promise<StoredProvider> => orNotFound(await stores.providers.get(actor.vaultId, id));
 
 const alreadyExists = () =>
   new ApiError(

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, newId } from '@svault/shared';
-import { type Actor, eventBy } from '../core/actor.ts';
-import { orNotFound, ApiError } from '../core/errors.ts';
+import type { Actor } from '../core/actor.ts';
+import { ownOf, recordChange } from '../core/change.ts';
+import { ApiError, orNotFound } from '../core/errors.ts';
 import { type Proxy, templatesOf } from '../core/proxy.ts';
-import type { Stores } from '../core/stores.ts';
+import type { Change, Stores } from '../core/stores.ts';
 import { type ProxyConfigDelivery, webhookIdOf } from '../forwarding/proxy-config-sync.ts';
 import { endProxySessions } from '../forwarding/upstream-session.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
@@ -20,27 +21,20 @@ import {
 } from './proxy-settings.ts';
 import { makeStoredKey, revealStoredKey } from './stored-keys.ts';
 
-type ProxyStores = Pick<Stores, 'agents' | 'audit' | 'proxies'>;
-type EndingStores = Pick<
-  Stores,
-  'audit' | 'oauthSessions' | 'proxies' | 'proxyRemovals' | 'sessions' | 'webhookLinks'
->;
-
 /** (new) → active. The key is in the answer. @throws ApiError INVALID_ARGUMENT */
 export async function createProxy(
-  stores: ProxyStores,
-  actor: Actor,
+  change: Change,
   input: NewProxy,
   options: { readonly clock: Clock; readonly masterKeys: MasterKeys; readonly rules: UpstreamRules },
 ): Promise<{ readonly proxy: Proxy; readonly key: string }> {
   const { clock, masterKeys, rules } = options;
-  const settings = await checkedSettings(stores, actor, input, rules);
+  const settings = await checkedSettings(change, input, rules);
   const id = newId('prx');
   const { key, stored } = makeStoredKey(id, masterKeys);
   const proxy: Proxy = {
     ...settings,
     id,
-    vaultId: actor.vaultId,
+    vaultId: change.actor.vaultId,
     status: 'active',
     keyPrefix: stored.keyPrefix,
     createdAt: formatTime(clock.now()),
@@ -49,35 +43,34 @@ export async function createProxy(
     revision: 1,
     deliveredAs: undefined,
   };
-  await stores.proxies.add({ ...proxy, ...stored });
+  await change.proxies.add({ ...proxy, ...stored });
   const { name, upstreamAuthType, agentId, serviceName, upstreamUrl } = settings;
   const detail = { name, upstreamAuthType, upstream: originOf(upstreamUrl), ...(agentId && { agentId }) };
-  await stores.audit.append(eventBy(actor, 'PROXY_CREATED', { proxyId: id, serviceName, detail }));
+  await recordChange(change, 'PROXY_CREATED', { proxyId: id, serviceName, detail });
   return { proxy, key };
 }
 
 /** @throws ApiError INVALID_ARGUMENT; CONFLICT for a revoked one */
 export async function updateProxy(
-  stores: ProxyStores & EndingStores,
-  actor: Actor,
+  change: Change,
   id: string,
   changes: ProxyChanges,
   rules: UpstreamRules,
 ): Promise<Proxy> {
-  const before = await activeProxyOf(stores, actor, id);
-  const settings = await checkedSettings(stores, actor, withChanges(before, changes), rules);
+  const before = await activeProxyOf(change, change.actor, id);
+  const settings = await checkedSettings(change, withChanges(before, changes), rules);
   const members = changedMembers(before, settings);
   if (members.length === 0) return before;
   const atWebhook = members.some((member) => AT_WEBHOOK.includes(member));
   const proxy = { ...before, ...settings, revision: before.revision + (atWebhook ? 1 : 0) };
-  await stores.proxies.update(proxy);
+  await change.proxies.update(proxy);
   // Its tokens are for the previous upstream, or in the name of the previous agent.
   if (members.includes('upstreamUrl') || members.includes('agentId'))
-    await endProxySessions(stores, actor, proxy.id);
-  const { serviceName } = proxy;
+    await endProxySessions(change, change.actor, proxy.id);
   const upstream = members.includes('upstreamUrl') && { upstream: originOf(proxy.upstreamUrl) };
+  const { serviceName } = proxy;
   const detail = { members, ...upstream };
-  await stores.audit.append(eventBy(actor, 'PROXY_UPDATED', { proxyId: proxy.id, serviceName, detail }));
+  await recordChange(change, 'PROXY_UPDATED', { proxyId: proxy.id, serviceName, detail });
   return proxy;
 }
 
@@ -87,75 +80,54 @@ const AT_WEBHOOK: readonly string[] = ['upstreamUrl', 'serviceName', 'headerTemp
 const originOf = (url: string): string => new URL(url).origin;
 
 /** active → revoked, for good: its key is unknown at once. Revoking a revoked proxy changes nothing. */
-export async function revokeProxy(
-  stores: EndingStores,
-  actor: Actor,
-  id: string,
-  clock: Clock,
-): Promise<Proxy> {
-  const proxy = await proxyOf(stores, actor, id);
+export async function revokeProxy(change: Change, id: string, clock: Clock): Promise<Proxy> {
+  const proxy = await ownOf(change.proxies, change.actor, id);
   if (proxy.status === 'revoked') return proxy;
   const revokedAt = formatTime(clock.now());
-  await endUse(stores, actor, proxy, revokedAt);
-  await stores.proxies.markRevoked(actor.vaultId, proxy.id, revokedAt);
-  const { id: proxyId, serviceName } = proxy;
-  await stores.audit.append(eventBy(actor, 'KEY_REVOKED', { proxyId, serviceName }));
+  await endUse(change, proxy, revokedAt);
+  const { vaultId, id: proxyId, serviceName } = proxy;
+  await change.proxies.markRevoked(vaultId, proxyId, revokedAt);
+  await recordChange(change, 'KEY_REVOKED', { proxyId, serviceName });
   return { ...proxy, status: 'revoked', revokedAt };
 }
 
 /** Deletes a proxy, revoked or not; the audit log still names it. */
-export async function deleteProxy(
-  stores: EndingStores & Pick<Stores, 'policies'>,
-  actor: Actor,
-  id: string,
-  clock: Clock,
-): Promise<void> {
-  const proxy = await proxyOf(stores, actor, id);
-  await endUse(stores, actor, proxy, formatTime(clock.now()));
-  await detachAll(stores, actor, { type: 'proxy', id: proxy.id });
-  await stores.proxies.remove(actor.vaultId, proxy.id);
-  const { serviceName, name } = proxy;
-  const facts = { proxyId: proxy.id, serviceName, detail: { name } };
-  await stores.audit.append(eventBy(actor, 'PROXY_DELETED', facts));
+export async function deleteProxy(change: Change, id: string, clock: Clock): Promise<void> {
+  const proxy = await ownOf(change.proxies, change.actor, id);
+  await endUse(change, proxy, formatTime(clock.now()));
+  const { vaultId, id: proxyId, serviceName, name } = proxy;
+  await detachAll(change, { type: 'proxy', id: proxyId });
+  await change.proxies.remove(vaultId, proxyId);
+  await recordChange(change, 'PROXY_DELETED', { proxyId, serviceName, detail: { name } });
 }
 
 /** Ends its sessions at the upstream, and has the webhook remove its settings. */
-async function endUse(stores: EndingStores, actor: Actor, proxy: Proxy, now: string): Promise<void> {
+async function endUse(change: Change, proxy: Proxy, now: string): Promise<void> {
   const { id: proxyId, vaultId, deliveredAs, upstreamAuthType } = proxy;
-  await endProxySessions(stores, actor, proxyId);
+  await endProxySessions(change, change.actor, proxyId);
   if (upstreamAuthType !== 'Token') return;
-  const link = await stores.webhookLinks.find(vaultId);
+  const link = await change.webhookLinks.find(vaultId);
   // The webhook that has the settings, and the one that a delivery may be on its way to.
   const webhookIds = new Set([webhookIdOf(deliveredAs), link?.webhookId]);
   for (const webhookId of webhookIds)
-    if (webhookId !== undefined) await stores.proxyRemovals.owe({ vaultId, webhookId, proxyId }, now);
+    if (webhookId !== undefined) await change.proxyRemovals.owe({ vaultId, webhookId, proxyId }, now);
 }
 
 /** Reveals the key again, with an event. @throws ApiError CONFLICT for a revoked proxy */
-export async function revealProxyKey(
-  stores: ProxyStores,
-  actor: Actor,
-  id: string,
-  masterKeys: MasterKeys,
-): Promise<string> {
-  const { id: proxyId, serviceName } = await activeProxyOf(stores, actor, id);
-  const wrapped = orNotFound(await stores.proxies.wrappedKey(actor.vaultId, proxyId));
-  const key = revealStoredKey(proxyId, wrapped, masterKeys);
-  await stores.audit.append(eventBy(actor, 'KEY_REVEALED', { proxyId, serviceName }));
-  return key;
+export async function revealProxyKey(change: Change, id: string, masterKeys: MasterKeys): Promise<string> {
+  const { vaultId, id: proxyId, serviceName } = await activeProxyOf(change, change.actor, id);
+  const wrapped = orNotFound(await change.proxies.wrappedKey(vaultId, proxyId));
+  await recordChange(change, 'KEY_REVEALED', { proxyId, serviceName });
+  return revealStoredKey(proxyId, wrapped, masterKeys);
 }
-
-/** @throws ApiError NOT_FOUND */
-export const proxyOf = async (stores: Pick<Stores, 'proxies'>, actor: Actor, id: string): Promise<Proxy> =>
-  orNotFound(await stores.proxies.get(actor.vaultId, id));
 
 /** @throws ApiError NOT_FOUND; CONFLICT for a revoked proxy, which nothing reactivates */
 export async function activeProxyOf(
-  stores: Pick<Stores, 'proxies'>,
+  { proxies }: Pick<Stores, 'proxies'>,
   actor: Actor,
   id: string,
 ): Promise<Proxy> {
-  const proxy = await proxyOf(stores, actor, id);
+  const proxy = await ownOf(proxies, actor, id);
   if (proxy.status === 'revoked') throw new ApiError('CONFLICT', 'This proxy is revoked.');
   return proxy;
 }

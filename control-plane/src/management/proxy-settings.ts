@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isServiceName, markersIn } from '@svault/shared';
 import { outgoingUrlSchema } from '@svault/shared/schemas';
-import type { Actor } from '../core/actor.ts';
 import { type ArgumentIssue, invalidArgument } from '../core/errors.ts';
 import { DEFAULT_TEMPLATES, type Proxy } from '../core/proxy.ts';
-import type { Stores } from '../core/stores.ts';
+import type { Change } from '../core/stores.ts';
 
 const MEMBERS = [
   'name',
@@ -55,13 +54,12 @@ const NO_SUCH_AGENT = { path: 'agentId', message: 'is no agent of this account, 
 
 /** @throws ApiError INVALID_ARGUMENT with every issue */
 export async function checkedSettings(
-  stores: Pick<Stores, 'agents'>,
-  { vaultId }: Actor,
+  { actor, agents }: Pick<Change, 'actor' | 'agents'>,
   input: NewProxy,
   rules: UpstreamRules,
 ): Promise<ProxySettings> {
   const { agentId, upstreamAuthType, headerTemplates } = input;
-  const agent = agentId === undefined ? undefined : await stores.agents.get(vaultId, agentId);
+  const agent = agentId === undefined ? undefined : await agents.get(actor.vaultId, agentId);
   const settings: ProxySettings = {
     ...input,
     agentId: agent?.id,

@@ -1,7 +1,6 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
-import type { Actor } from '../core/actor.ts';
 import { notFound } from '../core/errors.ts';
-import type { Stores } from '../core/stores.ts';
+import type { Change, Stores } from '../core/stores.ts';
 import { SETUP_STEPS, type SetupState, type SetupStep, isSetupStep } from '../core/setup.ts';
 
 /** A step of the guide, as it is shown. */
@@ -58,13 +57,12 @@ async function hasAccessed(audit: GuideStores['audit'], vaultId: Id<'vlt'>): Pro
 
 /** @throws ApiError NOT_FOUND for an unknown step */
 export async function markStep(
-  stores: GuideStores,
-  actor: Actor,
+  change: Change,
   { step, state }: { readonly step: string; readonly state: SetupState },
   clock: Clock,
 ): Promise<readonly GuideStep[]> {
+  const { vaultId, userId } = change.actor;
   if (!isSetupStep(step)) throw notFound();
-  const mark = { step, state, markedAt: formatTime(clock.now()) };
-  await stores.setup.mark(actor.vaultId, mark, actor.userId);
-  return readGuide(stores, actor.vaultId, clock);
+  await change.setup.mark(vaultId, { step, state, markedAt: formatTime(clock.now()) }, userId);
+  return readGuide(change, vaultId, clock);
 }

@@ -1,12 +1,11 @@
 import { type Clock, formatTime } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
-import { type Actor, eventBy } from '../core/actor.ts';
-import { orNotFound, ApiError } from '../core/errors.ts';
-import { detachAll } from './policy-attachments.ts';
-import type { Stores } from '../core/stores.ts';
+import { eventBy } from '../core/actor.ts';
+import { ownOf, recordChange } from '../core/change.ts';
+import { ApiError } from '../core/errors.ts';
+import type { Change } from '../core/stores.ts';
 import type { TokenChanges, TokenMetadata } from '../core/token.ts';
-
-type TokenStores = Pick<Stores, 'audit' | 'tokens'>;
+import { detachAll } from './policy-attachments.ts';
 
 interface NewToken extends TokenChanges {
   readonly serviceName: string;
@@ -14,16 +13,11 @@ interface NewToken extends TokenChanges {
 }
 
 /** @throws ApiError CONFLICT where the account has a token of this name */
-export async function createToken(
-  stores: TokenStores,
-  actor: Actor,
-  input: NewToken,
-  clock: Clock,
-): Promise<TokenMetadata> {
+export async function createToken(change: Change, input: NewToken, clock: Clock): Promise<TokenMetadata> {
   const now = formatTime(clock.now());
   const { serviceName, tokenType } = input;
   const token: TokenMetadata = {
-    vaultId: actor.vaultId,
+    vaultId: change.actor.vaultId,
     serviceName,
     tokenType,
     displayName: input.displayName ?? serviceName,
@@ -33,29 +27,27 @@ export async function createToken(
     createdAt: now,
     updatedAt: now,
   };
-  if (!(await stores.tokens.add(token)))
+  if (!(await change.tokens.add(token)))
     throw new ApiError(
       'CONFLICT',
       'There is a token of this name already. Choose another name, or replace its secret with a store ticket.',
     );
-  await stores.audit.append(eventBy(actor, 'TOKEN_CREATED', { serviceName, detail: { tokenType } }));
+  await recordChange(change, 'TOKEN_CREATED', { serviceName, detail: { tokenType } });
   return token;
 }
 
 export async function updateToken(
-  stores: TokenStores,
-  actor: Actor,
+  change: Change,
   serviceName: string,
   changes: TokenChanges,
   clock: Clock,
 ): Promise<TokenMetadata> {
-  await tokenOf(stores, actor, serviceName);
+  const token = await ownOf(change.tokens, change.actor, serviceName);
   const members = Object.keys(changes);
-  if (members.length > 0) {
-    await stores.tokens.update(actor.vaultId, serviceName, changes, formatTime(clock.now()));
-    await stores.audit.append(eventBy(actor, 'TOKEN_UPDATED', { serviceName, detail: { members } }));
-  }
-  return tokenOf(stores, actor, serviceName);
+  if (members.length === 0) return token;
+  await change.tokens.update(token.vaultId, serviceName, changes, formatTime(clock.now()));
+  await recordChange(change, 'TOKEN_UPDATED', { serviceName, detail: { members } });
+  return ownOf(change.tokens, change.actor, serviceName);
 }
 
 /**
@@ -64,26 +56,16 @@ export async function updateToken(
  *
  * @returns false where there was none
  */
-export async function removeToken(
-  stores: Pick<Stores, 'audit' | 'folders' | 'grants' | 'policies' | 'tokens'>,
-  actor: Actor,
-  serviceName: string,
-): Promise<boolean> {
-  const folders = await stores.folders.forgetToken(actor.vaultId, serviceName);
-  if (!(await stores.tokens.remove(actor.vaultId, serviceName))) return false;
-  const grants = await stores.grants.removeOfService(actor.vaultId, serviceName);
-  await detachAll(stores, actor, { type: 'token', id: serviceName });
+export async function removeToken(change: Change, serviceName: string): Promise<boolean> {
+  const { actor } = change;
+  const folders = await change.folders.forgetToken(actor.vaultId, serviceName);
+  if (!(await change.tokens.remove(actor.vaultId, serviceName))) return false;
+  const grants = await change.grants.removeOfService(actor.vaultId, serviceName);
+  await detachAll(change, { type: 'token', id: serviceName });
   const revoked = grants.map(({ id, agentId }) =>
     eventBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: id } }),
   );
   const detail = { grants: grants.length, folders };
-  await stores.audit.appendAll([...revoked, eventBy(actor, 'TOKEN_DELETED', { serviceName, detail })]);
+  await change.audit.appendAll([...revoked, eventBy(actor, 'TOKEN_DELETED', { serviceName, detail })]);
   return true;
 }
-
-/** @throws ApiError NOT_FOUND */
-export const tokenOf = async (
-  stores: Pick<Stores, 'tokens'>,
-  actor: Actor,
-  serviceName: string,
-): Promise<TokenMetadata> => orNotFound(await stores.tokens.get(actor.vaultId, serviceName));

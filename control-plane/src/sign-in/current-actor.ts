@@ -25,7 +25,7 @@ export function transactionAs(
     unitOfWork.run(actor.vaultId, async (inside) => {
       requireRole((await currentRole(inside, actor)) ?? gone(), actor.role);
       if (whenLocked === 'denied') await requireUnlocked(inside, actor.vaultId);
-      return work(inside);
+      return work({ ...inside, actor });
     });
 }
 

@@ -100,11 +100,11 @@ it('evicts idle sessions of MCP clients after 30 days and of users after 8 hours
   const { id: userId, vaultId, role } = owner;
   const actor = { userId, vaultId, role, via: 'session', credentialId: newId('ses') } as const;
   const input = { name: 'a', mcpEnabled: true };
-  const { agent } = await createAgent(stores, actor, input, { clock, masterKeys });
+  const { agent } = await createAgent({ ...stores, actor }, input, { clock, masterKeys });
   const about = { agentId: agent.id, clientId: newId('ocl'), clientName: 'c', audience: 'a' };
   const open = () => openOauthSession(stores, owner, { ...about, codeHash: undefined }, clock);
   const approval = { ...about, switchMcpOn: false, redirectUri: 'http://127.0.0.1/', codeChallenge: 'c' };
-  const issued = await issueCode(stores, actor, approval, clock);
+  const issued = await issueCode({ ...stores, actor }, approval, clock);
   const codeHash = hashKey('code' in issued ? issued.code : '');
   const session = await open();
   const refresh = ({ refreshToken }: IssuedTokens) =>

@@ -19,7 +19,7 @@ beforeAll(async () => {
   ({ owner } = await ensureOwner(stores, settings, clock));
   const { id: userId, vaultId, role } = owner;
   const actor = { userId, vaultId, role, via: 'session', credentialId: newId('ses') } as const;
-  ({ id: agentId } = (await createAgent(stores, actor, { name: 'a' }, { clock, masterKeys })).agent);
+  ({ id: agentId } = (await createAgent({ ...stores, actor }, { name: 'a' }, { clock, masterKeys })).agent);
 });
 
 const hash = (): string => randomToken(32);

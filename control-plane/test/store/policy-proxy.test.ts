@@ -11,7 +11,7 @@ import {
 } from '../../src/management/policies.ts';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Stores } from '../../src/core/stores.ts';
+import type { Change } from '../../src/core/stores.ts';
 import { useStore } from './open-store.ts';
 import { storeAccess } from './stored-access.ts';
 import { storeProxy } from './stored-proxy.ts';
@@ -25,8 +25,8 @@ let stranger: Actor;
 
 useStore((opened) => (database = opened), clock);
 
-const change = <T>(work: (stores: Stores) => Promise<T>): Promise<T> =>
-  database.unitOfWork.run(actor.vaultId, work);
+const change = <T>(work: (change: Change) => Promise<T>): Promise<T> =>
+  database.unitOfWork.run(actor.vaultId, (stores) => work({ ...stores, actor }));
 const actorOf = async (): Promise<Actor> => {
   const { vaultId, userId } = await storeAccess(database, clock);
   return { vaultId, userId, role: 'member', via: 'adminKey', credentialId: newId('adk') };
@@ -38,11 +38,8 @@ beforeEach(async () => {
 const storedProxy = async (status: Proxy['status'] = 'active'): Promise<string> =>
   (await storeProxy(database, actor.vaultId, { status })).proxy.id;
 const made = async (): Promise<string> =>
-  (
-    await change((stores) =>
-      createPolicy(stores, actor, { name: 'p', rules: [{ type: 'manual_approval' }] }, clock),
-    )
-  ).id;
+  (await change((inside) => createPolicy(inside, { name: 'p', rules: [{ type: 'manual_approval' }] }, clock)))
+    .id;
 const simulated = (proxyId: string, by = actor): Promise<Simulation> =>
   simulate(
     database.stores,
@@ -60,13 +57,13 @@ it('a policy can be attached to a proxy, simulated and detached, each change wit
   const [proxyId, policyId] = [await storedProxy(), await made()];
   const target = { type: 'proxy', id: proxyId } as const;
   expect((await simulated(proxyId)).verdict.allowed).toBe(true);
-  await change((stores) => attachPolicy(stores, actor, policyId, target));
+  await change((inside) => attachPolicy(inside, policyId, target));
   expect(await simulated(proxyId)).toMatchObject({
     verdict: { allowed: false, policy: 'p', rule: 'manual_approval' },
     rules: [{ policyId, targetType: 'proxy', rule: 'manual_approval', allowed: false }],
   });
   expect((await simulated(await storedProxy())).verdict.allowed).toBe(true);
-  await change((stores) => detachPolicy(stores, actor, policyId, target));
+  await change((inside) => detachPolicy(inside, policyId, target));
   expect((await simulated(proxyId)).rules).toEqual([]);
   const events = await database.stores.audit.after(actor.vaultId, 0, 100);
   expect(events.slice(-2)).toMatchObject([
@@ -78,7 +75,7 @@ it('a policy can be attached to a proxy, simulated and detached, each change wit
 it('a policy cannot be attached to a revoked proxy', async () => {
   const [id, policyId] = [await storedProxy('revoked'), await made()];
   await expect(
-    change((stores) => attachPolicy(stores, actor, policyId, { type: 'proxy', id })),
+    change((inside) => attachPolicy(inside, policyId, { type: 'proxy', id })),
   ).rejects.toMatchObject({ code: 'CONFLICT' });
   await expect(simulated(id)).rejects.toMatchObject({ code: 'CONFLICT' });
 });

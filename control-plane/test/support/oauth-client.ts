@@ -259,7 +259,7 @@ export async function approveDirectly(
   const { codeVerifier, codeChallenge } = newProof();
   const asked = { agentId, clientId, clientName: 'c', redirectUri: REDIRECT, codeChallenge, audience };
   const issued = await asOwner(world, (stores, owner) =>
-    issueCode(stores, owner, { ...asked, switchMcpOn: false }, world.service.clock),
+    issueCode({ ...stores, actor: owner }, { ...asked, switchMcpOn: false }, world.service.clock),
   );
   if ('refused' in issued) throw new Error(`no code: ${issued.refused}`);
   return { code: issued.code, codeVerifier, clientId, agentId };

@@ -176,8 +176,8 @@ export function createAccountRoutes({
       audit: ['ADMIN_KEY_CREATED'],
       body: newAdminKeySchema,
       response: { status: 201, schema: adminKeyWithKeySchema },
-      handle: async ({ actor, body, transaction }) => {
-        const made = await transaction((inside) => createAdminKey(inside, actor, body.name, clock));
+      handle: async ({ body, transaction }) => {
+        const made = await transaction((inside) => createAdminKey(inside, body.name, clock));
         return { adminKey: toAdminKeyView(made.adminKey), key: made.key };
       },
     }),
@@ -206,8 +206,7 @@ export function createAccountRoutes({
       audit: ['ADMIN_KEY_DELETED'],
       params: idParams,
       response: { status: 204 },
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => deleteAdminKey(inside, actor, params.id)),
+      handle: ({ transaction, params }) => transaction((inside) => deleteAdminKey(inside, params.id)),
     }),
     defineRoute({
       method: 'post',

@@ -3,9 +3,9 @@ import type { Clock } from '@svault/shared';
 import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { AGENT_STATUSES, type Agent } from '../../core/agent.ts';
+import { ownOf } from '../../core/change.ts';
 import type { Stores } from '../../core/stores.ts';
 import {
-  agentOf,
   createAgent,
   deleteAgent,
   existingAgentOf,
@@ -100,8 +100,8 @@ export function createAgentRoutes({
       audit: ['AGENT_CREATED'],
       body: newAgentSchema,
       response: { status: 201, schema: agentWithKeySchema },
-      handle: async ({ actor, body, transaction }) => {
-        const made = await transaction((inside) => createAgent(inside, actor, body, { clock, masterKeys }));
+      handle: async ({ body, transaction }) => {
+        const made = await transaction((inside) => createAgent(inside, body, { clock, masterKeys }));
         return { agent: toAgentView(made.agent), apiKey: made.apiKey };
       },
     }),
@@ -129,7 +129,7 @@ export function createAgentRoutes({
       whenLocked: 'allowed',
       audit: [],
       response: agent,
-      handle: async ({ actor, params }) => toAgentView(await agentOf(stores, actor, params.id)),
+      handle: async ({ actor, params }) => toAgentView(await ownOf(stores.agents, actor, params.id)),
     }),
     defineRoute({
       ...byId,
@@ -142,8 +142,8 @@ export function createAgentRoutes({
       body: agentChangesSchema,
       response: agent,
       errors: ['CONFLICT'],
-      handle: async ({ actor, body, transaction, params }) =>
-        toAgentView(await transaction((inside) => updateAgent(inside, actor, params.id, body))),
+      handle: async ({ body, transaction, params }) =>
+        toAgentView(await transaction((inside) => updateAgent(inside, params.id, body))),
     }),
     defineRoute({
       ...byId,
@@ -154,8 +154,7 @@ export function createAgentRoutes({
       whenLocked: 'denied',
       audit: ['POLICY_DETACHED', 'AGENT_DELETED'],
       response: { status: 204 },
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => deleteAgent(inside, actor, params.id)),
+      handle: ({ transaction, params }) => transaction((inside) => deleteAgent(inside, params.id)),
     }),
     ...(['suspend', 'resume'] as const).map((verb) =>
       defineRoute({
@@ -168,9 +167,9 @@ export function createAgentRoutes({
         audit: [verb === 'suspend' ? 'AGENT_SUSPENDED' : 'AGENT_RESUMED'],
         response: agent,
         errors: ['CONFLICT'],
-        handle: async ({ actor, transaction, params }) => {
+        handle: async ({ transaction, params }) => {
           const status = verb === 'suspend' ? 'suspended' : 'active';
-          return toAgentView(await transaction((inside) => setAgentStatus(inside, actor, params.id, status)));
+          return toAgentView(await transaction((inside) => setAgentStatus(inside, params.id, status)));
         },
       }),
     ),
@@ -188,8 +187,8 @@ export function createAgentRoutes({
       },
       response: { status: 200, schema: apiKeySchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, transaction, params }) => ({
-        apiKey: await transaction((inside) => revealAgentKey(inside, actor, params.id, masterKeys)),
+      handle: async ({ transaction, params }) => ({
+        apiKey: await transaction((inside) => revealAgentKey(inside, params.id, masterKeys)),
       }),
     }),
     defineRoute({
@@ -202,8 +201,8 @@ export function createAgentRoutes({
       audit: ['KEY_ROTATED'],
       response: { status: 200, schema: agentWithKeySchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, transaction, params }) => {
-        const rotated = await transaction((inside) => rotateAgentKey(inside, actor, params.id, masterKeys));
+      handle: async ({ transaction, params }) => {
+        const rotated = await transaction((inside) => rotateAgentKey(inside, params.id, masterKeys));
         return { agent: toAgentView(rotated.agent), apiKey: rotated.apiKey };
       },
     }),

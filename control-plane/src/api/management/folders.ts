@@ -1,8 +1,9 @@
 import type { Clock } from '@svault/shared';
 import { z } from 'zod';
 import { type Folder, MAX_FOLDER_TOKENS } from '../../core/folder.ts';
+import { ownOf } from '../../core/change.ts';
 import type { Stores } from '../../core/stores.ts';
-import { createFolder, deleteFolder, folderOf, updateFolder } from '../../management/folders.ts';
+import { createFolder, deleteFolder, updateFolder } from '../../management/folders.ts';
 import {
   idParams,
   lineSchema,
@@ -66,8 +67,8 @@ export function createFolderRoutes({
       body: newFolderSchema,
       response: { status: 201, schema: folderSchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, body, transaction }) =>
-        toFolderView(await transaction((inside) => createFolder(inside, actor, body, clock))),
+      handle: async ({ body, transaction }) =>
+        toFolderView(await transaction((inside) => createFolder(inside, body, clock))),
     }),
     defineRoute({
       ...shared,
@@ -92,7 +93,7 @@ export function createFolderRoutes({
       whenLocked: 'allowed',
       audit: [],
       response: folder,
-      handle: async ({ actor, params }) => toFolderView(await folderOf(stores, actor, params.id)),
+      handle: async ({ actor, params }) => toFolderView(await ownOf(stores.folders, actor, params.id)),
     }),
     defineRoute({
       ...byId,
@@ -103,8 +104,8 @@ export function createFolderRoutes({
       audit: ['FOLDER_UPDATED'],
       body: folderChangesSchema,
       response: folder,
-      handle: async ({ actor, body, transaction, params }) =>
-        toFolderView(await transaction((inside) => updateFolder(inside, actor, params.id, body, clock))),
+      handle: async ({ body, transaction, params }) =>
+        toFolderView(await transaction((inside) => updateFolder(inside, params.id, body, clock))),
     }),
     defineRoute({
       ...byId,
@@ -114,8 +115,7 @@ export function createFolderRoutes({
       whenLocked: 'denied',
       audit: ['FOLDER_DELETED'],
       response: { status: 204 },
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => deleteFolder(inside, actor, params.id)),
+      handle: ({ transaction, params }) => transaction((inside) => deleteFolder(inside, params.id)),
     }),
   ];
 }

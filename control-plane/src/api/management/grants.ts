@@ -1,6 +1,7 @@
 import { type Clock, formatTime } from '@svault/shared';
 import { z } from 'zod';
 import { type Grant, REFRESH_POLICIES, isExpired } from '../../core/grant.ts';
+import { ownOf } from '../../core/change.ts';
 import type { Stores } from '../../core/stores.ts';
 import {
   MAX_GRANT_SECONDS,
@@ -9,7 +10,6 @@ import {
   createGrantsFromFolder,
   revokeGrant,
 } from '../../management/grants.ts';
-import { agentOf } from '../../management/agents.ts';
 import {
   idParams,
   isTime,
@@ -104,7 +104,7 @@ export function createGrantRoutes({
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(grantSchema) },
       handle: async ({ actor, params, query }) => {
-        const agent = await agentOf(stores, actor, params.id);
+        const agent = await ownOf(stores.agents, actor, params.id);
         const page = await stores.grants.list(actor.vaultId, agent.id, pageRequest(query, 1));
         const now = formatTime(clock.now());
         return { ...page, items: page.items.map((grant) => toGrantView(grant, now)) };
@@ -122,16 +122,16 @@ export function createGrantRoutes({
       body: newGrantSchema,
       response: { status: 201, schema: grantedSchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, body, transaction, params: { id } }) => {
+      handle: async ({ body, transaction, params: { id } }) => {
         const { serviceName, folderId, ...terms } = body;
         if (serviceName !== undefined) {
           const grant = await transaction((inside) =>
-            createGrant(inside, actor, id, { ...terms, serviceName }, clock),
+            createGrant(inside, id, { ...terms, serviceName }, clock),
           );
           return toGrantView(grant, grant.createdAt);
         }
         const { grants, skipped } = await transaction((inside) =>
-          createGrantsFromFolder(inside, actor, id, { ...terms, folderId: folderId ?? '' }, clock),
+          createGrantsFromFolder(inside, id, { ...terms, folderId: folderId ?? '' }, clock),
         );
         return { grants: grants.map((grant) => toGrantView(grant, grant.createdAt)), skipped: [...skipped] };
       },
@@ -146,8 +146,8 @@ export function createGrantRoutes({
       audit: ['GRANT_REVOKED'],
       params: idParams.extend(serviceNameParams.shape),
       response: { status: 204 },
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => revokeGrant(inside, actor, params.id, params.serviceName)),
+      handle: ({ transaction, params }) =>
+        transaction((inside) => revokeGrant(inside, params.id, params.serviceName)),
     }),
   ];
 }

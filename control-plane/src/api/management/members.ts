@@ -88,12 +88,10 @@ export function createMemberRoutes({
       body: newMemberSchema,
       response: { status: 201, schema: invitedMemberSchema },
       errors: ['CONFLICT'],
-      handle: ({ actor, body, transaction }) =>
+      handle: ({ body, transaction }) =>
         transaction(async (inside) => {
-          const member = await addMember(inside, actor, body, clock);
-          return withLinks
-            ? { member, link: await inviteMember(inside, actor, member.id, link) }
-            : { member };
+          const member = await addMember(inside, body, clock);
+          return withLinks ? { member, link: await inviteMember(inside, member.id, link) } : { member };
         }),
     }),
     defineRoute({
@@ -106,9 +104,9 @@ export function createMemberRoutes({
       params: idParams,
       response: { status: 201, schema: signInLinkSchema },
       errors: ['CONFLICT'],
-      handle: ({ actor, transaction, params }) => {
+      handle: ({ transaction, params }) => {
         if (!withLinks) throw noPasswordsHere();
-        return transaction((inside) => inviteMember(inside, actor, params.id, link));
+        return transaction((inside) => inviteMember(inside, params.id, link));
       },
     }),
     defineRoute({
@@ -122,8 +120,8 @@ export function createMemberRoutes({
       body: memberChangeSchema,
       response: { status: 200, schema: memberSchema },
       errors: ['CONFLICT'],
-      handle: ({ actor, body, transaction, params }) =>
-        transaction((inside) => changeRole(inside, actor, params.id, body.role)),
+      handle: ({ body, transaction, params }) =>
+        transaction((inside) => changeRole(inside, params.id, body.role)),
     }),
     defineRoute({
       ...shared,
@@ -135,8 +133,7 @@ export function createMemberRoutes({
       params: idParams,
       response: { status: 204 },
       errors: ['CONFLICT'],
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => removeMember(inside, actor, params.id, clock)),
+      handle: ({ transaction, params }) => transaction((inside) => removeMember(inside, params.id, clock)),
     }),
   ];
 }

@@ -132,8 +132,8 @@ export function createOverviewRoutes(dependencies: {
       params: setupStepParams,
       body: setupMarkSchema,
       response: { status: 200, schema: setupGuideSchema },
-      handle: async ({ actor, body: { state = 'done' }, transaction, params: { step } }) =>
-        toGuideView(await transaction((inside) => markStep(inside, actor, { step, state }, clock))),
+      handle: async ({ body: { state = 'done' }, transaction, params: { step } }) =>
+        toGuideView(await transaction((inside) => markStep(inside, { step, state }, clock))),
     }),
   ];
 }

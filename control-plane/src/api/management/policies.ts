@@ -1,13 +1,13 @@
 import { type Clock, formatTime, parseTime } from '@svault/shared';
 import { z } from 'zod';
 import { type Policy, type PolicyTarget, TARGET_TYPES } from '../../core/policy.ts';
+import { ownOf } from '../../core/change.ts';
 import type { Stores } from '../../core/stores.ts';
 import {
   attachPolicy,
   createPolicy,
   deletePolicy,
   detachPolicy,
-  policyOf,
   simulate,
   updatePolicy,
 } from '../../management/policies.ts';
@@ -126,8 +126,8 @@ export function createPolicyRoutes({
       audit: ['POLICY_CREATED'],
       body: newPolicySchema,
       response: { status: 201, schema: policySchema },
-      handle: async ({ actor, body, transaction }) =>
-        toPolicyView(await transaction((inside) => createPolicy(inside, actor, body, clock))),
+      handle: async ({ body, transaction }) =>
+        toPolicyView(await transaction((inside) => createPolicy(inside, body, clock))),
     }),
     defineRoute({
       ...shared,
@@ -154,7 +154,7 @@ export function createPolicyRoutes({
       whenLocked: 'allowed',
       audit: [],
       response: policy,
-      handle: async ({ actor, params }) => toPolicyView(await policyOf(stores, actor, params.id)),
+      handle: async ({ actor, params }) => toPolicyView(await ownOf(stores.policies, actor, params.id)),
     }),
     defineRoute({
       ...byId,
@@ -165,8 +165,8 @@ export function createPolicyRoutes({
       audit: ['POLICY_UPDATED'],
       body: policyChangesSchema,
       response: policy,
-      handle: async ({ actor, body, transaction, params }) =>
-        toPolicyView(await transaction((inside) => updatePolicy(inside, actor, params.id, body, clock))),
+      handle: async ({ body, transaction, params }) =>
+        toPolicyView(await transaction((inside) => updatePolicy(inside, params.id, body, clock))),
     }),
     defineRoute({
       ...byId,
@@ -176,8 +176,7 @@ export function createPolicyRoutes({
       whenLocked: 'denied',
       audit: ['POLICY_DELETED'],
       response: { status: 204 },
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => deletePolicy(inside, actor, params.id)),
+      handle: ({ transaction, params }) => transaction((inside) => deletePolicy(inside, params.id)),
     }),
     defineRoute({
       ...attachments,
@@ -189,7 +188,7 @@ export function createPolicyRoutes({
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(attachmentSchema) },
       handle: async ({ actor, params, query }) => {
-        const { id } = await policyOf(stores, actor, params.id);
+        const { id } = await ownOf(stores.policies, actor, params.id);
         const page = await stores.policies.attachments(id, pageRequest(query, 2));
         return { ...page, items: page.items.map(toAttachmentView) };
       },
@@ -204,8 +203,8 @@ export function createPolicyRoutes({
       body: attachmentSchema,
       response: { status: 201, schema: attachmentSchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, body, transaction, params }) => {
-        await transaction((inside) => attachPolicy(inside, actor, params.id, toTarget(body)));
+      handle: async ({ body, transaction, params }) => {
+        await transaction((inside) => attachPolicy(inside, params.id, toTarget(body)));
         return body;
       },
     }),
@@ -218,8 +217,8 @@ export function createPolicyRoutes({
       audit: ['POLICY_DETACHED'],
       body: attachmentSchema,
       response: { status: 204 },
-      handle: ({ actor, body, transaction, params }) =>
-        transaction((inside) => detachPolicy(inside, actor, params.id, toTarget(body))),
+      handle: ({ body, transaction, params }) =>
+        transaction((inside) => detachPolicy(inside, params.id, toTarget(body))),
     }),
   ];
 }

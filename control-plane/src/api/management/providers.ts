@@ -121,13 +121,13 @@ export function createProviderRoutes({
       body: newProviderSchema,
       response: { status: 201, schema: providerSchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, body, transaction }) => {
+      handle: async ({ body, transaction }) => {
         const { name, tokenUrl, clientId } = body;
         checkTokenUrl(tokenUrl, tokenUrlRule);
         const secret = await checkSecret(body);
         return toProviderView(
           await transaction((inside) =>
-            createProvider(inside, actor, { name, tokenUrl, clientId, ...secret }, { masterKeys, clock }),
+            createProvider(inside, { name, tokenUrl, clientId, ...secret }, { masterKeys, clock }),
           ),
         );
       },
@@ -157,16 +157,14 @@ export function createProviderRoutes({
       body: providerChangesSchema,
       response: { status: 200, schema: providerSchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, body, transaction, params: { id } }) => {
+      handle: async ({ body, transaction, params: { id } }) => {
         const { name, tokenUrl, clientId } = body;
         checkTokenUrl(tokenUrl, tokenUrlRule);
         const secret = await checkNewSecret(body);
         const changes = { name, tokenUrl, clientId, secret };
         const members = Object.keys(body);
         return toProviderView(
-          await transaction((inside) =>
-            updateProvider(inside, actor, id, changes, { members, masterKeys, clock }),
-          ),
+          await transaction((inside) => updateProvider(inside, id, changes, { members, masterKeys, clock })),
         );
       },
     }),
@@ -178,8 +176,7 @@ export function createProviderRoutes({
       whenLocked: 'denied',
       audit: ['PROVIDER_DELETED'],
       response: { status: 204 },
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => deleteProvider(inside, actor, params.id)),
+      handle: ({ transaction, params }) => transaction((inside) => deleteProvider(inside, params.id)),
     }),
   ];
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Actor } from '../../core/actor.ts';
 import type { Proxy } from '../../core/proxy.ts';
 import type { Stores } from '../../core/stores.ts';
+import { ownOf } from '../../core/change.ts';
 import type { WebhookLink } from '../../core/webhook-link.ts';
 import { deliveryMark } from '../../forwarding/proxy-config-sync.ts';
 import type { NewProxy, UpstreamRules } from '../../management/proxy-settings.ts';
@@ -13,7 +14,6 @@ import {
   activeProxyOf,
   createProxy,
   deleteProxy,
-  proxyOf,
   revealProxyKey,
   revokeProxy,
   updateProxy,
@@ -163,9 +163,7 @@ export function createProxyRoutes({
       response: { status: 201, schema: proxyWithKeySchema },
       handle: async ({ actor, body, transaction }) => {
         const input = toNewProxy(body);
-        const made = await transaction((inside) =>
-          createProxy(inside, actor, input, { clock, masterKeys, rules }),
-        );
+        const made = await transaction((inside) => createProxy(inside, input, { clock, masterKeys, rules }));
         return { proxy: await viewOf(actor, await offerConfig(made.proxy)), key: made.key };
       },
     }),
@@ -193,7 +191,7 @@ export function createProxyRoutes({
       whenLocked: 'allowed',
       audit: [],
       response: proxy,
-      handle: async ({ actor, params }) => viewOf(actor, await proxyOf(stores, actor, params.id)),
+      handle: async ({ actor, params }) => viewOf(actor, await ownOf(stores.proxies, actor, params.id)),
     }),
     defineRoute({
       ...byId,
@@ -206,7 +204,7 @@ export function createProxyRoutes({
       response: proxy,
       errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction, params }) => {
-        const changed = await transaction((inside) => updateProxy(inside, actor, params.id, body, rules));
+        const changed = await transaction((inside) => updateProxy(inside, params.id, body, rules));
         return viewOf(actor, await offerConfig(changed));
       },
     }),
@@ -218,8 +216,7 @@ export function createProxyRoutes({
       whenLocked: 'denied',
       audit: ['OAUTH_SESSION_REVOKED', 'POLICY_DETACHED', 'PROXY_DELETED'],
       response: { status: 204 },
-      handle: ({ actor, transaction, params }) =>
-        transaction((inside) => deleteProxy(inside, actor, params.id, clock)),
+      handle: ({ transaction, params }) => transaction((inside) => deleteProxy(inside, params.id, clock)),
     }),
     defineRoute({
       ...byId,
@@ -231,7 +228,7 @@ export function createProxyRoutes({
       audit: ['OAUTH_SESSION_REVOKED', 'KEY_REVOKED'],
       response: proxy,
       handle: async ({ actor, transaction, params }) =>
-        viewOf(actor, await transaction((inside) => revokeProxy(inside, actor, params.id, clock))),
+        viewOf(actor, await transaction((inside) => revokeProxy(inside, params.id, clock))),
     }),
     defineRoute({
       ...byId,
@@ -247,8 +244,8 @@ export function createProxyRoutes({
       },
       response: { status: 200, schema: proxyKeySchema },
       errors: ['CONFLICT'],
-      handle: async ({ actor, transaction, params }) => ({
-        key: await transaction((inside) => revealProxyKey(inside, actor, params.id, masterKeys)),
+      handle: async ({ transaction, params }) => ({
+        key: await transaction((inside) => revealProxyKey(inside, params.id, masterKeys)),
       }),
     }),
   ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { ownOf } from '../../core/change.ts';
 import { ApiError } from '../../core/errors.ts';
-import { tokenOf } from '../../management/tokens.ts';
 import type { RefreshResult, TokenRefresh } from '../../refresh/refresh-result.ts';
 import { asRefusal } from '../../webhook/call-failed.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
@@ -50,7 +50,7 @@ export function createTokenRefreshRoutes({
       handle: async ({ actor, transaction, params: { serviceName } }) => {
         // The event follows the webhook's response; this transaction decides whether it may be called.
         await transaction(async (inside) => {
-          await tokenOf(inside, actor, serviceName);
+          await ownOf(inside.tokens, actor, serviceName);
           await boundWebhookOf(inside, actor.vaultId);
         });
         const why = { reason: 'manual', userId: actor.userId } as const;

@@ -36,7 +36,7 @@ async function replacedBy(role: Role, ifv?: number): Promise<number | undefined>
     query: undefined,
     body: { ifv },
     exchange: { header: () => undefined, setHeader: () => undefined, address: undefined },
-    transaction: (work) => work(stores),
+    transaction: (work) => work({ ...stores, actor }),
   });
   return replaces;
 }

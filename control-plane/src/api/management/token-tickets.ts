@@ -1,9 +1,9 @@
 import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { type Actor, eventBy } from '../../core/actor.ts';
+import { ownOf } from '../../core/change.ts';
 import { ApiError } from '../../core/errors.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
-import { tokenOf } from '../../management/tokens.ts';
 import { type StoreTickets, type Tickets, boundWebhookOf } from '../../webhook/tickets.ts';
 import { serviceNameParams, timeSchema } from './fields.ts';
 import { storeAddressSchema } from './tokens.ts';
@@ -50,7 +50,7 @@ export function createTokenTicketRoutes({
       response: { status: 200, schema: storeAddressSchema },
       handle: async ({ actor, body: { ifv }, transaction, params: { serviceName } }) =>
         transaction(async (stores) => {
-          await tokenOf(stores, actor, serviceName);
+          await ownOf(stores.tokens, actor, serviceName);
           return storeTickets.issue(stores, actor, serviceName, versionToReplace(actor, ifv));
         }),
     }),
@@ -65,7 +65,7 @@ export function createTokenTicketRoutes({
       response: { status: 200, schema: credentialTicketSchema },
       handle: async ({ actor, body: { jkt }, transaction, params: { serviceName } }) =>
         transaction(async (stores) => {
-          await tokenOf(stores, actor, serviceName);
+          await ownOf(stores.tokens, actor, serviceName);
           const link = await boundWebhookOf(stores, actor.vaultId);
           await stores.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
           return tickets.ownerCredentialUrl(link, actor.userId, serviceName, jkt);

@@ -5,8 +5,9 @@ import { findEvents } from '../../audit/events-query.ts';
 import { type Actor, eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Stores } from '../../core/stores.ts';
+import { ownOf } from '../../core/change.ts';
 import type { TokenMetadata } from '../../core/token.ts';
-import { createToken, removeToken, tokenOf, updateToken } from '../../management/tokens.ts';
+import { createToken, removeToken, updateToken } from '../../management/tokens.ts';
 import type { StoreTickets } from '../../webhook/tickets.ts';
 import { REMOVALS, type WebhookRecords, type WebhookToken } from '../../webhook/token-metadata.ts';
 import { auditPageSchema, logPageRequest, toAuditView } from './audit.ts';
@@ -152,7 +153,7 @@ export function createTokenRoutes({
       errors: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED'],
       handle: ({ actor, body, transaction }) =>
         transaction(async (inside) => {
-          const token = await createToken(inside, actor, body, clock);
+          const token = await createToken(inside, body, clock);
           // 0: it may fill the token, and not replace what is there (PROTOCOL.md section 5.5).
           const store = await storeTickets.issue(inside, actor, token.serviceName, 0);
           return { token: toTokenView(token), store };
@@ -183,7 +184,8 @@ export function createTokenRoutes({
       whenLocked: 'allowed',
       audit: [],
       response: { status: 200, schema: tokenSchema },
-      handle: async ({ actor, params }) => viewOf(actor, await tokenOf(stores, actor, params.serviceName)),
+      handle: async ({ actor, params }) =>
+        viewOf(actor, await ownOf(stores.tokens, actor, params.serviceName)),
     }),
     defineRoute({
       ...byName,
@@ -198,7 +200,7 @@ export function createTokenRoutes({
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: auditPageSchema },
       handle: async ({ actor, params: { serviceName }, query }) => {
-        await tokenOf(stores, actor, serviceName);
+        await ownOf(stores.tokens, actor, serviceName);
         const page = await findEvents(stores.audit, actor.vaultId, { serviceName }, logPageRequest(query));
         return { ...page, items: page.items.map(toAuditView) };
       },
@@ -214,10 +216,7 @@ export function createTokenRoutes({
       body: tokenChangesSchema,
       response: { status: 200, schema: tokenSchema },
       handle: async ({ actor, body, transaction, params: { serviceName } }) => {
-        return viewOf(
-          actor,
-          await transaction((inside) => updateToken(inside, actor, serviceName, body, clock)),
-        );
+        return viewOf(actor, await transaction((inside) => updateToken(inside, serviceName, body, clock)));
       },
     }),
     defineRoute({
@@ -233,7 +232,7 @@ export function createTokenRoutes({
       // repetition deletes the record although the token is deleted: 404 only where neither side has it.
       handle: async ({ actor, transaction, params: { serviceName } }) => {
         if (!isServiceName(serviceName)) throw notFound();
-        const removed = await transaction((inside) => removeToken(inside, actor, serviceName));
+        const removed = await transaction((inside) => removeToken(inside, serviceName));
         const webhook = await records.remove(actor.vaultId, serviceName);
         if (!removed && webhook !== 'deleted') throw notFound();
         if (!removed)

@@ -133,7 +133,7 @@ export function createAuthorizePage(options: {
     const asker = { clientId: client.id, clientName: client.name, redirectUri, codeChallenge, audience };
     const transaction = pageSession.transactionAs(actor, 'denied');
     const outcome = await transaction(async (inside) => {
-      const issued = await issueCode(inside, actor, { ...choice, ...asker }, clock);
+      const issued = await issueCode(inside, { ...choice, ...asker }, clock);
       if ('code' in issued) await noteClientUse(inside, client.id, clock);
       return issued;
     });
