@@ -12,7 +12,7 @@ import type { Upstreams } from './upstreams.ts';
  */
 export async function sameThroughProxy(
   upstreams: Upstreams,
-  name: 'v1' | 'v2' | 'everything',
+  name: 'v1' | 'v2',
   run: (door: Door) => Promise<Run>,
 ): Promise<Run['steps']> {
   const { service, credential, [name]: upstream } = upstreams;

@@ -38,7 +38,6 @@ export interface Caller {
   listPrompts(): Promise<unknown>;
   readResource(uri: string): Promise<unknown>;
   getPrompt(name: string, args: Record<string, string>): Promise<unknown>;
-  complete(ref: { type: 'ref/prompt'; name: string }, name: string, value: string): Promise<unknown>;
   callTool(name: string, args?: Record<string, unknown>, options?: ToolOptions): Promise<unknown>;
   /** DELETE. */
   endSession(): Promise<void>;
@@ -55,27 +54,30 @@ const answerServer = ({ method }: { method: string }): Promise<Record<string, un
       : { model: 'none', role: 'assistant', content: { type: 'text', text: 'forty-two' } },
   );
 
-export const v1: ConnectCaller = async ({ url, bearer }) => {
-  const watched = watchedFetch();
-  const transport = new TransportV1(new URL(url), {
-    fetch: watched.fetch,
-    requestInit: { headers: { authorization: `Bearer ${bearer}` } },
-    reconnectionOptions: RECONNECTION,
-  });
-  const client = new ClientV1(INFO, { capabilities: CAPABILITIES });
+const optionsOf = (fetchWatched: typeof fetch, bearer: string) => ({
+  fetch: fetchWatched,
+  requestInit: { headers: { authorization: `Bearer ${bearer}` } },
+  reconnectionOptions: RECONNECTION,
+});
+
+/** What both SDKs name alike. */
+function callerOf(
+  client: ClientV1 | ClientV2,
+  transport: TransportV1 | TransportV2,
+  { watched, version }: { readonly watched: WatchedFetch; readonly version: () => string | undefined },
+): Omit<Caller, 'callTool'> {
   const [notifications, errors]: [unknown[], string[]] = [[], []];
-  client.fallbackNotificationHandler = (notification) =>
+  client.fallbackNotificationHandler = (notification: unknown) =>
     Promise.resolve(void notifications.push(notification));
   client.fallbackRequestHandler = answerServer;
   client.onerror = (error) => void errors.push(error.message);
-  await client.connect(transport);
   return {
     watched,
     notifications,
     errors,
     sessionId: () => transport.sessionId,
     hello: () => ({
-      version: transport.protocolVersion,
+      version: version(),
       server: client.getServerVersion(),
       capabilities: client.getServerCapabilities(),
       instructions: client.getInstructions(),
@@ -87,61 +89,37 @@ export const v1: ConnectCaller = async ({ url, bearer }) => {
     listPrompts: () => client.listPrompts(),
     readResource: (uri) => client.readResource({ uri }),
     getPrompt: (name, args) => client.getPrompt({ name, arguments: args }),
-    complete: (ref, name, value) => client.complete({ ref, argument: { name, value } }),
-    callTool: (name, args = {}, { onProgress, signal } = {}) =>
-      client.callTool({ name, arguments: args }, undefined, {
-        ...(onProgress !== undefined && { onprogress: onProgress }),
-        ...(signal !== undefined && { signal }),
-      }),
     endSession: () => transport.terminateSession(),
     close: () => client.close(),
   };
+}
+
+const toolOptions = ({ onProgress, signal }: ToolOptions = {}) => ({
+  ...(onProgress !== undefined && { onprogress: onProgress }),
+  ...(signal !== undefined && { signal }),
+});
+
+export const v1: ConnectCaller = async ({ url, bearer }) => {
+  const watched = watchedFetch();
+  const transport = new TransportV1(new URL(url), optionsOf(watched.fetch, bearer));
+  const client = new ClientV1(INFO, { capabilities: CAPABILITIES });
+  const caller = callerOf(client, transport, { watched, version: () => transport.protocolVersion });
+  await client.connect(transport);
+  const callTool: Caller['callTool'] = (name, args = {}, options) =>
+    client.callTool({ name, arguments: args }, undefined, toolOptions(options));
+  return { ...caller, callTool };
 };
 
 export const v2 =
   (mode: VersionNegotiationMode): ConnectCaller =>
   async ({ url, bearer }) => {
     const watched = watchedFetch();
-    const transport = new TransportV2(new URL(url), {
-      fetch: watched.fetch,
-      requestInit: { headers: { authorization: `Bearer ${bearer}` } },
-      reconnectionOptions: RECONNECTION,
-    });
+    const transport = new TransportV2(new URL(url), optionsOf(watched.fetch, bearer));
     const client = new ClientV2(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
-    const [notifications, errors]: [unknown[], string[]] = [[], []];
-    client.fallbackNotificationHandler = (notification) =>
-      Promise.resolve(void notifications.push(notification));
-    client.fallbackRequestHandler = answerServer;
-    client.onerror = (error) => void errors.push(error.message);
+    const version = () => client.getNegotiatedProtocolVersion();
+    const caller = callerOf(client, transport, { watched, version });
     await client.connect(transport);
-    return {
-      watched,
-      notifications,
-      errors,
-      sessionId: () => transport.sessionId,
-      hello: () => ({
-        version: client.getNegotiatedProtocolVersion(),
-        server: client.getServerVersion(),
-        capabilities: client.getServerCapabilities(),
-        instructions: client.getInstructions(),
-      }),
-      ping: () => client.ping(),
-      listTools: () => client.listTools(),
-      listResources: () => client.listResources(),
-      listResourceTemplates: () => client.listResourceTemplates(),
-      listPrompts: () => client.listPrompts(),
-      readResource: (uri) => client.readResource({ uri }),
-      getPrompt: (name, args) => client.getPrompt({ name, arguments: args }),
-      complete: (ref, name, value) => client.complete({ ref, argument: { name, value } }),
-      callTool: (name, args = {}, { onProgress, signal } = {}) =>
-        client.callTool(
-          { name, arguments: args },
-          {
-            ...(onProgress !== undefined && { onprogress: onProgress }),
-            ...(signal !== undefined && { signal }),
-          },
-        ),
-      endSession: () => transport.terminateSession(),
-      close: () => client.close(),
-    };
+    const callTool: Caller['callTool'] = (name, args = {}, options) =>
+      client.callTool({ name, arguments: args }, toolOptions(options));
+    return { ...caller, callTool };
   };

@@ -40,8 +40,6 @@ const outcomes = (run: SuiteRun): unknown =>
     ]);
 
 test.each([
-  // First: a program beside a test is ended after a minute.
-  ['everything', '2025-11-25'],
   ['v1', '2025-11-25'],
   ['v2', '2025-11-25'],
   ['v2', '2026-07-28'],

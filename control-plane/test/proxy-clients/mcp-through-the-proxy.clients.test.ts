@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sameThroughProxy } from './as-without-it.ts';
 import { v1, v2 } from './callers.ts';
-import { everythingSteps } from './everything-steps.ts';
 import { rawSteps } from './raw-steps.ts';
 import { sdkSteps } from './sdk-steps.ts';
 import { type Upstreams, startUpstreams } from './upstreams.ts';
@@ -31,11 +30,6 @@ test('the second SDK’s client works at its server as without the proxy, withou
   const pinned = v2({ pin: '2026-07-28' });
   const steps = await sameThroughProxy(upstreams, 'v2', (door) => sdkSteps(pinned, door));
   expect(steps.get('hello')).toMatchObject({ version: '2026-07-28' });
-});
-
-test('the public "everything" server works as without the proxy', async () => {
-  const steps = await sameThroughProxy(upstreams, 'everything', (door) => everythingSteps(v1, door));
-  expect(steps.get('get-sum')).toMatchObject({ content: [{ text: 'The sum of 2 and 40 is 42.' }] });
 });
 
 test('requests by hand, wrong ones too, are answered as without the proxy', async () => {

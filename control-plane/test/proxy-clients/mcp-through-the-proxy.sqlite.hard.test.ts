@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, test } from 'vitest';
 import { sameThroughProxy } from './as-without-it.ts';
 import { v1, v2 } from './callers.ts';
-import { everythingSteps } from './everything-steps.ts';
 import { rawSteps } from './raw-steps.ts';
 import { sdkSteps } from './sdk-steps.ts';
 import { type Upstreams, startUpstreams } from './upstreams.ts';
@@ -25,13 +24,6 @@ test.each(
 )('%s works at the server of %s as without the proxy', async (_client, server, connect) => {
   await sameThroughProxy(upstreams, server, (door) => sdkSteps(connect, door));
 });
-
-test.each(Object.entries(CLIENTS))(
-  '%s works at the public "everything" server as without the proxy',
-  async (_client, connect) => {
-    await sameThroughProxy(upstreams, 'everything', (door) => everythingSteps(connect, door));
-  },
-);
 
 test('requests by hand are answered by the second SDK’s server as without the proxy', async () => {
   await sameThroughProxy(upstreams, 'v2', rawSteps);

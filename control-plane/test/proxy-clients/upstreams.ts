@@ -1,6 +1,5 @@
 import { randomToken } from '@svault/shared';
 import { type ProxiedService, startProxiedService } from './proxied-service.ts';
-import { startUpstreamEverything } from './upstream-everything.ts';
 import { startUpstreamV1 } from './upstream-v1.ts';
 import { startUpstreamV2 } from './upstream-v2.ts';
 import type { McpUpstream } from './gate.ts';
@@ -11,27 +10,24 @@ export interface Upstreams {
   readonly credential: string;
   readonly v1: McpUpstream;
   readonly v2: McpUpstream;
-  readonly everything: McpUpstream;
   stop(): Promise<void>;
 }
 
 export async function startUpstreams(): Promise<Upstreams> {
   const credential = randomToken(24);
-  const [service, v1, v2, everything] = await Promise.all([
+  const [service, v1, v2] = await Promise.all([
     startProxiedService(),
     startUpstreamV1(credential),
     startUpstreamV2(credential),
-    startUpstreamEverything(credential),
   ]);
   return {
     service,
     credential,
     v1,
     v2,
-    everything,
     stop: async () => {
       await service.stop();
-      await Promise.all([v1, v2, everything].map((upstream) => upstream.close()));
+      await Promise.all([v1, v2].map((upstream) => upstream.close()));
     },
   };
 }
