@@ -218,6 +218,7 @@ describe('429', () => {
     expect(seen).toBe(1);
   });
 
+  // spec: 7 | The response was HTTP 429.
   test('anything but a GET is sent once: exit 7', async () => {
     const { seen, url } = limited(9, 'POST');
     const said = await person.svault(['vault', 'lock'], {

@@ -60,6 +60,7 @@ describe('login --key of an agent', () => {
     );
   });
 
+  // spec: The CLI holds the session in a context.
   test('again: the sealing key stays, by name and by key; so it does with a new key', async () => {
     const { key, id } = await stage.agent('rotated');
     const person = stage.stranger();

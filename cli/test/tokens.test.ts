@@ -231,6 +231,7 @@ describe('get as an agent', () => {
 });
 
 describe('get --check', () => {
+  // spec: 6 | tokens get --check found an empty token.
   test('0 with a value, 6 without, 4 where there is none, and never the value', async () => {
     await add('checked');
     expect(await svault(['add', 'blank', '--body', '-'], { input: '{"value":""}' })).toMatchObject({

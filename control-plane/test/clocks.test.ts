@@ -25,6 +25,7 @@ describe('grants', () => {
   });
   afterAll(() => pair.close());
 
+  // spec: Grant | active | expiry time passes | grantExpiresAt is reached | expired | Expired grants are omitted from list mode.
   test.each([
     ['an hour', HOUR],
     ['30 days', 30 * DAY],
@@ -41,6 +42,7 @@ describe('grants', () => {
     },
   );
 
+  // spec: Grant | expired | next credential request for that service | none | deleted | The request answers 403 GRANT_EXPIRED.
   test.each([-30 * SECOND, -5 * MINUTE, -HOUR])(
     'met after its end and the clock set by %i ms: gone',
     async (jumpMs) => {

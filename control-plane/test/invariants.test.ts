@@ -240,6 +240,7 @@ describe('the pair in one process', () => {
     await endpoint.close();
   });
 
+  // spec: The API key in a query string was formerly accepted and is no longer accepted.
   test('14: a key in a query is neither accepted nor logged', async () => {
     const agent = await agentOn(pair, 'github');
     for (const name of ['key', 'apiKey', 'agent_key', 'x-agent-key', 'authorization', 'access_token']) {
@@ -291,6 +292,9 @@ describe('5: owner links and binding codes expire, and work once', () => {
     await service.stop();
   });
 
+  // spec: The webhook bind code is valid for 5 minutes.
+  // spec: code (one-time UUID, 5-minute lifetime)
+  // spec: POST /v1/exchange | service, signed | One-time code exchange that establishes the HMAC secret.
   test('a binding code of five minutes ago binds nothing, a fresh one once', async () => {
     const old = await offer();
     pair.clock.advance(5 * 60_000 + 1_000);

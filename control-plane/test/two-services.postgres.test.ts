@@ -97,6 +97,7 @@ describe.runIf(inject('redis') !== undefined)(`two services (${NO_REDIS})`, () =
     expect(tally(await askBoth(10, [capped]))).toEqual({ '403 POLICY_DENIED': 10 });
   });
 
+  // spec: 403 | INVALID_KEY | Key malformed or revoked.
   test('what is withdrawn at one service is denied by the other at the next request', async () => {
     const { id, apiKey } = await agentOf('granted');
     const agent = { id, apiKey };

@@ -10,6 +10,7 @@ const pauses = (retryAfter?: string, status = 429): (number | undefined)[] =>
   );
 
 describe('a GET that is answered 429 is sent again three times', () => {
+  // spec: The CLI's GET requests retry on 429 with backoff.
   test.each([
     ['after pauses that double', undefined, [500, 1_000, 2_000]],
     ['and never at once', '0', [500, 1_000, 2_000]],

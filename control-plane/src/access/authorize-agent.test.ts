@@ -37,6 +37,7 @@ describe('the order of denials', () => {
     ['WEBHOOK_UNAVAILABLE', GITHUB, () => (fixture.offlineForSeconds = 0)],
   ];
 
+  // spec: Then grant and policy checks.
   it.each([
     ['rest', 'MCP_DISABLED'],
     ['mcp', 'WEBHOOK_UNAVAILABLE'],

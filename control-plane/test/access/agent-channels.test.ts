@@ -36,6 +36,10 @@ async function inTurn(
 
 const codes = (said: readonly ChannelAnswer[]): readonly string[] => said.map(({ code }) => code);
 
+// spec: Clients wait the indicated number of seconds.
+// spec: agent_credentials | 60 per minute per agent | GET /api/agents/credentials and MCP tools/call (shared counter and shared lockout).
+// spec: Penalty box. A locked-out agent gets 429 RATE_LIMITED at once for every service, on both REST and MCP.
+// spec: The REST and MCP endpoints share the same floor counter and penalty box.
 test('REST and MCP share the 60 requests of an agent, and its lockout', async () => {
   const channels = await channelsOf(await both.agent('github'));
   expect(new Set(codes(await inTurn(channels, 20, 'github')))).toEqual(new Set(['ticket']));
@@ -50,6 +54,8 @@ test('REST and MCP share the 60 requests of an agent, and its lockout', async ()
   expect(codes(await inTurn(channels, 1, 'github'))).toEqual(times(3, 'ticket'));
 });
 
+// spec: agent_no_grant | 10 per minute per agent | NO_GRANT and GRANT_EXPIRED misses. Never a penalty-box strike. Past the limit the answer is 429 RATE_LIMITED, and other services' fetches are unaffected.
+// spec: RATE_LIMITED | Over the no-grant miss limit. retryAfter is present.
 test('REST and MCP share the 10 missing grants of an agent, and its lockout', async () => {
   const channels = await channelsOf(await both.agent('github'));
   expect(codes(await inTurn(channels, 3, 'nothing'))).toEqual(times(9, 'NO_GRANT'));
@@ -78,6 +84,9 @@ test('one of 15 concurrent requests over REST and MCP gets the last use of a max
   expect(said.toSorted()).toEqual([...times(14, 'POLICY_DENIED'), 'ticket']);
 });
 
+// spec: Agent | active | suspend (dashboard or CLI suspend) | none stated | suspended | All requests with its key get 403 AGENT_INACTIVE. Both REST and MCP are blocked.
+// spec: Agent | suspended | resume (CLI resume) | none stated | active | none stated
+// spec: Grant | active | revoke (dashboard, CLI gr rm) | none | removed | The agent's next request gets an error (NO_GRANT).
 test('a revoked grant, a suspended agent and MCP switched off hold from the next request on each channel', async () => {
   const agent = await both.agent('github', 'gitlab');
   const channels = await channelsOf(agent);
@@ -92,6 +101,7 @@ test('a revoked grant, a suspended agent and MCP switched off hold from the next
   expect(codes(await inTurn(channels, 1, 'gitlab'))).toEqual(times(3, 'ticket'));
 });
 
+// spec: When the webhook is offline, the redirect fetch fails at the webhook. The webhook-mode description also states that agent
 test('with the webhook offline REST denies with WEBHOOK_UNAVAILABLE, and MCP returns the credential address', async () => {
   const channels = await channelsOf(await both.agent('github'));
   await both.webhook.shut();

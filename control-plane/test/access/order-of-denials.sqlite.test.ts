@@ -5,10 +5,7 @@ import { type PairAgent, pathFor } from '../support/pair-agents.ts';
 import { type RestRefusal, expectRefusal } from '../specification/answers.ts';
 import { type Fixture, startFixture, times } from '../specification/fixture.ts';
 
-/*
- * A request that meets several conditions at once gets the first. Each row of the specification's "Errors" by itself:
- * specification/errors.test.ts.
- */
+// A request that meets several conditions at once gets the first.
 
 const KEYS = ['none', 'malformed', 'unknown', 'mine'] as const;
 const STATES = ['active', 'suspended', 'deleted'] as const;
@@ -60,7 +57,7 @@ describe('a request that meets several conditions gets the first', () => {
   const lapsed = new Map<Agent, number>();
 
   beforeAll(async () => {
-    // The ceiling is no part of these combinations; what it is for: specification/account-limits.test.ts.
+    // The ceiling is no part of these combinations.
     stage = await startFixture({ env: { SV_LIMIT_USER_AGGREGATE: '1000000' } });
     for (const kind of KINDS) {
       const agent = await stage.agent('granted');
@@ -90,6 +87,16 @@ describe('a request that meets several conditions gets the first', () => {
     return `lapsed-${met}`;
   }
 
+  // spec: 403 | INVALID_KEY | Key malformed or revoked.
+  // spec: 403 | AGENT_INACTIVE | Agent suspended or deleted.
+  // spec: 403 | POLICY_DENIED | An ABAC rule other than rate_limit blocked the request.
+  // spec: 403 | GRANT_EXPIRED | Grant existed but expired (it is deleted on this request).
+  // spec: 404 | NO_GRANT | No active grant for the service.
+  // spec: 429 | RATE_LIMITED | Penalty box, floor limit, account aggregate, or over the no-grant miss limit.
+  // spec: 423 | VAULT_LOCKED | The owner has locked the vault.
+  // spec: 502 | WEBHOOK_NOT_CONFIGURED | No webhook is bound to the vault.
+  // spec: No-grant miss limit: {error, code: RATE_LIMITED, retryAfter}.
+  // spec: Agent credential requests answer 423 VAULT_LOCKED.
   test.each(VAULTS)('in a vault that is %o', async (vault) => {
     const { bound } = (await stage.admin('GET', '/api/webhook')).json;
     if (bound && !vault.bound) await stage.admin('DELETE', '/api/webhook');
@@ -142,6 +149,7 @@ describe('every form of a condition', () => {
   const get = (path: string, headers: Record<string, string>): Promise<Answer> =>
     clientOf(stage.pair.controlPlaneUrl())('GET', path, { headers });
 
+  // spec: 401 | MISSING_KEY | No key in a header.
   test.each([
     ['no header', {}],
     ['another scheme', { authorization: 'Basic c3ZhZ2VudDp4' }],
@@ -159,6 +167,7 @@ describe('every form of a condition', () => {
     expect((await get(pathFor('github'), own)).status).toBe(307);
   });
 
+  // spec: 400 | INVALID_SERVICE | Service name contains /.
   test.each(
     [
       'a/b',

@@ -39,6 +39,7 @@ describe('the redirect to the webhook', () => {
     );
   });
 
+  // spec: Agent to webhook: a signed credential ticket (HMAC-SHA256) in the redirect
   it('carries a ticket for this agent, grant and service that lives a minute', async () => {
     const { headers } = await agent.get('Größe & Co');
     const claims = read(ticketOf(headers.get('location')));

@@ -129,6 +129,7 @@ describe('the route that causes an event', () => {
   });
 });
 
+// spec: Grant creation, webhook events and revocations are audited.
 test('all events are in a chain that verifies', async () => {
   expect((await world.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
 });

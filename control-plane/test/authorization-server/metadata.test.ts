@@ -9,6 +9,8 @@ const SERVER = '/.well-known/oauth-authorization-server';
 const DOCUMENTS = [RESOURCE, `${RESOURCE}/api/agents/mcp`, SERVER];
 const FOREIGN = { origin: 'https://inspector.example' };
 
+// spec: GET | /.well-known/oauth-protected-resource | Protected-resource metadata used in the 401 discovery challenge.
+// spec: It discovers the authorization server,
 test('the resource metadata name the MCP endpoint and this authorization server (RFC 9728)', async () => {
   const plain = await service.anyone('GET', RESOURCE);
   expect(plain.json).toEqual({
@@ -21,6 +23,7 @@ test('the resource metadata name the MCP endpoint and this authorization server 
   expect((await service.anyone('GET', `${RESOURCE}/api/agents/mcp`)).text).toBe(plain.text);
 });
 
+// spec: OAuth registration, authorization, token, revoke and introspect endpoint paths and payloads: not shown. (Those endpoints exist; see Limits.)
 test('the server metadata list exactly what is supported (RFC 8414), and every endpoint exists', async () => {
   const { json } = await service.anyone('GET', SERVER);
   for (const [name, address] of Object.entries<string>(json).filter(([key]) => key.endsWith('_endpoint'))) {

@@ -43,6 +43,8 @@ const listedOf = async ({ agentId }: ClientSession): Promise<ListedSession | und
   (await listed()).find((session) => session.agentId === agentId);
 
 describe('revoking', () => {
+  // spec: OAuth session | active | POST /api/mcp-oauth/revoke | none | revoked | The session is killed immediately.
+  // spec: POST | /api/mcp-oauth/revoke | Revoke an OAuth session immediately.
   test.each(['accessToken', 'refreshToken'] as const)(
     'revoking the %s ends the session with all its tokens at once, with its event',
     async (kind) => {

@@ -47,6 +47,8 @@ describe('the key of a proxy', () => {
     return [status, (JSON.parse(text) as { code?: string }).code];
   };
 
+  // spec: 1 | Authorization header | Bearer mcp_<key>
+  // spec: 2 | x-mcp-key header | mcp_<key>
   it('is read from Authorization before x-mcp-key', async () => {
     const [right, wrong] = [proxy.key, newKey('mcp')];
     const refused = [403, 'INVALID_KEY'];
@@ -62,6 +64,7 @@ describe('the key of a proxy', () => {
       expect(await said({ 'x-mcp-key': `x${key}` })).toEqual(refused);
   });
 
+  // spec: Auth: proxy key mcp_....
   it('is MISSING_KEY without one, and INVALID_KEY for keys of other kinds', async () => {
     expect(await said({})).toEqual([401, 'MISSING_KEY']);
     expect(await said({ authorization: 'Basic eDp5' })).toEqual([401, 'MISSING_KEY']);
@@ -100,6 +103,9 @@ describe.each(METHODS)('%s is denied with a plain JSON body', (method) => {
     expect(await events()).toEqual([['denied', 'VAULT_LOCKED']]);
   });
 
+  // spec: The service authenticates the key, evaluates ABAC policies,
+  // spec: On GET, DELETE and OPTIONS (no JSON-RPC body), policy denials use the plain POLICY_DENIED body: 403 for most rules,
+  // spec: Any other rule denies with the plain 403 body.
   it('by a policy of the proxy, with the name of the policy', async () => {
     await policyOn('proxy', proxy.id, { type: 'manual_approval' });
     const answer = await ask(method);
@@ -135,6 +141,9 @@ describe.each(METHODS)('%s is denied with a plain JSON body', (method) => {
 });
 
 describe('a rate_limit rule', () => {
+  // spec: 429 for rate_limit.
+  // spec: On POST, a rate_limit denial,
+  // spec: On /api/proxy/mcp, -32029 may carry data.code POLICY_DENIED.
   it('denies with a JSON-RPC error on POST and plain JSON otherwise, and counts only requests that all else allows', async () => {
     await policyOn('proxy', proxy.id, { type: 'rate_limit', limit: 1, windowSeconds: 60 });
     await service.admin('POST', '/api/vault/lock');

@@ -50,6 +50,8 @@ const isOffline = async (): Promise<boolean> => {
 };
 
 describe('a request to the webhook', () => {
+  // spec: and forwards the request to {webhook_url}/v1/proxy with a signed ticket.
+  // spec: A JSON-RPC batch body is passed through as it stands.
   it('has the body byte for byte, with a signed ticket for its method', async () => {
     const batch = ` [ {"jsonrpc":"2.0","method":"x","id":1e0} ,\n{"a":1,"a":2}]\u0000é`;
     for (const method of ['POST', 'DELETE', 'OPTIONS'])
@@ -374,6 +376,8 @@ describe('an answer of neither webhook nor upstream', () => {
     expect(await isOffline()).toBe(offline);
   });
 
+  // spec: Webhook offline: 502 with code WEBHOOK_UNAVAILABLE.
+  // spec: and proxy requests then return 503.
   it('while the webhook is offline is 502 with Retry-After, logged and without a call', async () => {
     service.webhook.fault = (path) => (path === '/v1/proxy' ? 'break' : undefined);
     expect(codeOf(await ask())).toEqual([502, 'WEBHOOK_UNAVAILABLE']);

@@ -3,7 +3,7 @@ import type { Answer } from '../support/management-service.ts';
 import { useService } from '../support/use-service.ts';
 import { type TestProxy, codeOf, message, proxyOn } from '../support/proxy-steps.ts';
 
-// Which requests of the proxy count against what, apart from messages: rate-limit-class.test.ts, specification/proxy-limits.
+// Which requests of the proxy count against what; messages: rate-limit-class.test.ts.
 
 /** Small, so that few requests reach them. */
 const [FLOOR, HANDSHAKE] = [7, 4];
@@ -31,9 +31,12 @@ async function allowance(max: number, ask: () => Promise<Answer>): Promise<numbe
 const CALL = message('tools/call', {}, 1);
 const INITIALIZE = { body: message('initialize', {}, 1) };
 
+// spec: proxy_mcp | 300 per minute per proxy | MCP proxy traffic.
+// spec: On the proxy, the SSE GET probe always counts against the full floor.
 it.each<readonly [string, string, object, number]>([
   ['a call', 'POST', { body: CALL }, FLOOR],
   ['a body that is not JSON-RPC', 'POST', { rawBody: 'x' }, FLOOR],
+  ['the probe for a stream', 'GET', {}, FLOOR],
   ['the end of a session', 'DELETE', {}, FLOOR],
   ['OPTIONS', 'OPTIONS', {}, FLOOR],
   ['a handshake message with another method', 'DELETE', INITIALIZE, FLOOR],
@@ -48,6 +51,7 @@ it.each<readonly [string, string, object, number]>([
   expect((await ask()).status).toBe(ADMITTED);
 });
 
+// spec: a limiter denial or a penalty-box denial uses the JSON-RPC -32029 shape (429, Retry-After).
 it('a denial by the limiter is JSON-RPC with the id of the request on POST, and plain JSON elsewhere', async () => {
   const proxy = await newProxy();
   await allowance(FLOOR, () => proxy.call('GET'));

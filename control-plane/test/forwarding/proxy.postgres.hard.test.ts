@@ -1,4 +1,2 @@
 // What a proxy refuses, and in which words, asks the database for nothing of its own; npm test plays it on SQLite.
 import './denials.sqlite.test.ts';
-import '../specification/proxy.sqlite.test.ts';
-import '../specification/proxy-errors.sqlite.test.ts';

@@ -58,6 +58,7 @@ beforeEach(() => {
 const tokenSeen = (): string =>
   /^Bearer (svsess_.{43})$/.exec(seen.at(-1)?.headers.authorization ?? '')?.[1] ?? '';
 
+// spec: With upstream auth type sv_session, the service itself injects Authorization: Bearer svsess_... and calls the upstream directly, with no webhook hop.
 it('the upstream gets the request and its method, with a session token and without the caller’s credentials', async () => {
   const session = (await proxy.call('GET')).headers.get('mcp-session-id') ?? '';
   seen = [];

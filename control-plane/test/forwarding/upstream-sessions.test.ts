@@ -71,6 +71,7 @@ const change = (proxy: SessionProxy, body: object): Promise<Answer> =>
 const post = (path: string): Promise<Answer> => service.admin('POST', path);
 
 describe('a token for an upstream', () => {
+  // spec: The upstream validates the session through the introspection endpoint.
   test('a token for an upstream is described by introspection with its agent and audience', async () => {
     const proxy = await newProxy();
     const token = await tokenFor(proxy);

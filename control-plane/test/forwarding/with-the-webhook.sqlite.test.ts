@@ -63,6 +63,7 @@ const originOf = (): string => new URL(upstreamUrl).origin;
 const opened = (method = 'GET') =>
   request(owner.running.url + PROXY, { method, headers: { 'x-mcp-key': proxy.key }, agent: false }).end();
 
+// spec: Methods GET, DELETE and OPTIONS are also handled. A GET is the SSE transport probe.
 it('the upstream gets the request with the credential, which the control plane never has', async () => {
   const body = Buffer.from(Array.from({ length: 3 * 1024 * 1024 }, (_, at) => at % 251));
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {
@@ -82,6 +83,7 @@ it('the upstream gets the request with the credential, which the control plane n
   expect(tracesOf(SECRET, service.pair.recorded())).toEqual([]);
 });
 
+// spec: It calls the upstream service, and the service streams the response back.
 it('an event passes both hops before the next one is sent, and a disconnect reaches the upstream', async () => {
   const began = new Promise<ServerResponse>((resolve) => {
     answering = (res) => {

@@ -2,7 +2,6 @@ import { type Id, ManualClock, newId } from '@svault/shared';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Admission, Counter, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
 import { type Limits, createLimits } from '../../src/limits/limits.ts';
-import { spec } from '@svault/test-kit/spec';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -62,6 +61,7 @@ export function limiterContract(
       expect(await agent.ask()).toEqual(denied('agent_credentials', 60));
     });
 
+    // spec: Floor limit. Exceeding it strikes the penalty box. The resulting lockout is at least the floor window's own Retry-After (up to 60 seconds).
     test('exceeding the floor locks the caller out, at least until its window ends', async () => {
       const agent = makeAccount().caller();
       await agent.times(60);
@@ -74,49 +74,42 @@ export function limiterContract(
       expect(await agent.times(60)).toBe(60);
     });
 
-    test(
-      'each strike doubles the lockout up to 15 minutes, and requests during a lockout add no strike',
-      spec(
-        'Strike 1 locks out for 1 second, strike 2 for 2 seconds, strike 3 for 4 seconds, doubling each time. The cap is 15 minutes.',
-      ),
-      async () => {
-        const agent = makeAccount().caller();
-        for (const lockout of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
-          await agent.times(60);
-          // So late that the floor's window is shorter than the lockout.
-          clock.advance(MINUTE - 500);
-          expect(await agent.ask()).toEqual(denied('agent_credentials', lockout));
-          clock.advance(lockout * SECOND - 1);
-          expect(await agent.ask()).toEqual(denied('penalty_box', 1));
-          clock.advance(1);
-        }
-      },
-    );
+    // spec: Penalty box | clear | floor limit exceeded | see Limits | locked out | Lockout length doubles with each strike.
+    // spec: Strike 1 locks out for 1 second, strike 2 for 2 seconds, strike 3 for 4 seconds, doubling each time. The cap is 15 minutes.
+    test('each strike doubles the lockout up to 15 minutes, and requests during a lockout add no strike', async () => {
+      const agent = makeAccount().caller();
+      for (const lockout of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+        await agent.times(60);
+        // So late that the floor's window is shorter than the lockout.
+        clock.advance(MINUTE - 500);
+        expect(await agent.ask()).toEqual(denied('agent_credentials', lockout));
+        clock.advance(lockout * SECOND - 1);
+        expect(await agent.ask()).toEqual(denied('penalty_box', 1));
+        clock.advance(1);
+      }
+    });
 
-    test(
-      'one strike decays with each full hour without a violation',
-      spec('A strike decays after an hour with no further violation.'),
-      async () => {
-        const agent = makeAccount().caller();
-        const strike = async (): Promise<number> => {
-          await agent.times(60);
-          const verdict = await agent.ask();
-          return verdict.allowed ? 0 : verdict.retryAfterSeconds;
-        };
-        for (let strikes = 1; strikes <= 8; strikes += 1) {
-          clock.advance((await strike()) * SECOND);
-        }
-        // The eighth lockout lasts 128 s, which are part of the hour.
-        clock.advance(HOUR - 128 * SECOND - 1);
-        expect(await strike()).toBe(256);
-        clock.advance(HOUR);
-        expect(await strike()).toBe(256);
-        clock.advance(3 * HOUR);
-        expect(await strike()).toBe(64);
-        clock.advance(100 * HOUR);
-        expect(await strike()).toBe(60);
-      },
-    );
+    // spec: A strike decays after an hour with no further violation.
+    test('one strike decays with each full hour without a violation', async () => {
+      const agent = makeAccount().caller();
+      const strike = async (): Promise<number> => {
+        await agent.times(60);
+        const verdict = await agent.ask();
+        return verdict.allowed ? 0 : verdict.retryAfterSeconds;
+      };
+      for (let strikes = 1; strikes <= 8; strikes += 1) {
+        clock.advance((await strike()) * SECOND);
+      }
+      // The eighth lockout lasts 128 s, which are part of the hour.
+      clock.advance(HOUR - 128 * SECOND - 1);
+      expect(await strike()).toBe(256);
+      clock.advance(HOUR);
+      expect(await strike()).toBe(256);
+      clock.advance(3 * HOUR);
+      expect(await strike()).toBe(64);
+      clock.advance(100 * HOUR);
+      expect(await strike()).toBe(60);
+    });
 
     test('a lockout affects one caller of one account', async () => {
       const account = makeAccount();
@@ -166,6 +159,9 @@ export function limiterContract(
       expect((await agent.ask({ aggregateLimit: 11 })).allowed).toBe(true);
     });
 
+    // spec: mcp_handshake | 120 per minute per agent or proxy | initialize, tools/list, notifications/*.
+    // spec: initialize, tools/list and notifications/* skip the floor, the aggregate and the strikes. They count against mcp_handshake.
+    // spec: They still count against the account aggregate ceiling, with no strike.
     test('a handshake counts against its own 120 a minute and the aggregate, not the floor, and is never a strike', async () => {
       const account = makeAccount();
       const agent = account.caller();
@@ -190,6 +186,7 @@ export function limiterContract(
       expect(await agent.ask()).toEqual(denied('agent_credentials', 60));
     });
 
+    // spec: Account aggregate.
     test('a denial by penalty box, floor or aggregate counts nothing after it', async () => {
       const account = makeAccount();
       const agent = account.caller();

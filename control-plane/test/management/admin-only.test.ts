@@ -72,6 +72,7 @@ const ask = (call: Call, { method, path }: Route) => {
   return method === 'GET' ? call(method, `${there}?zz=1`) : call(method, there, { body: { zz: 1 } });
 };
 
+// spec: Vault | locked | unlock | admin only | unlocked | none stated
 test('a member gets FORBIDDEN on the admin routes only', async () => {
   const routes = await signedInRoutes();
   expect(routes.map(({ name }) => name)).toEqual(expect.arrayContaining(ADMIN_ONLY));

@@ -12,6 +12,7 @@ const create = async (body: object = { name: 'builder' }) => {
 };
 
 describe('specification, states: Agent', () => {
+  // spec: Agent | (new) | create agent | a name is supplied | active | An API key is generated and shown once.
   test('(new) → create agent with a name → active; a key is generated and shown once', async () => {
     const { agent, apiKey } = await create({ name: 'builder', description: 'Builds things' });
     expect(agent).toMatchObject({
@@ -53,6 +54,7 @@ describe('specification, states: Agent', () => {
     }
   });
 
+  // spec: Agent | active or suspended | delete | none stated | deleted | Requests get 403 AGENT_INACTIVE.
   test.each(['active', 'suspended'])('%s → delete → deleted, for good', async (before) => {
     const { agent } = await create();
     const path = `/api/agents/${agent.id}`;

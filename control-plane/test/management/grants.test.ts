@@ -15,6 +15,7 @@ const grant = (body: object) => service.admin('POST', `/api/agents/${agentId}/gr
 const inSeconds = (seconds: number) => formatTime(service.clock.now() + seconds * 1_000);
 
 describe('specification, states: Grant', () => {
+  // spec: Grant | (none) | grant created | a vault token is selected | active | No check that the webhook holds the credential.
   test('(none) → grant created → active, without a look at the webhook', async () => {
     const answer = await grant({ serviceName: 'github' });
     expect(answer.status).toBe(201);
@@ -55,6 +56,7 @@ describe('specification, states: Grant', () => {
 });
 
 describe('specification, limits: 1 hour to 30 days, or until revoked', () => {
+  // spec: Grant duration: 1 hour to 30 days,
   test.each([HOUR_S, DAY_S, 30 * DAY_S])('a grant expires after expiresInSeconds %i', async (seconds) => {
     const answer = await grant({ serviceName: 'github', expiresInSeconds: seconds });
     expect([answer.status, answer.json.grantExpiresAt]).toEqual([201, inSeconds(seconds)]);
@@ -65,6 +67,7 @@ describe('specification, limits: 1 hour to 30 days, or until revoked', () => {
     expect([answer.status, answer.json.grantExpiresAt]).toEqual([201, inSeconds(seconds)]);
   });
 
+  // spec: or until revoked.
   test('grantExpiresAt null says "until revoked"', async () => {
     const answer = await grant({ serviceName: 'github', grantExpiresAt: null });
     expect([answer.status, answer.json.grantExpiresAt]).toEqual([201, null]);

@@ -108,6 +108,9 @@ describe('geo_restrict', () => {
 describe('rate_limit', () => {
   const three: RuleSettings = { type: 'rate_limit', limit: 3, windowSeconds: 20 };
 
+  // spec: 429 | POLICY_DENIED | A rate_limit rule blocked it. The body adds retryAfter, and the response carries a Retry-After header.
+  // spec: With rate_limit, also retryAfter (integer seconds).
+  // spec: An ABAC rate_limit rule adds its own ceiling on top of all of the above. Its denial is 429 and names the policy.
   test('is a 429 that names the policy and says when to come back', async () => {
     await attached('slowly', three);
     for (let n = 0; n < 3; n++) expect((await agent.ask('github')).status).toBe(307);
@@ -148,6 +151,7 @@ describe('rate_limit', () => {
 });
 
 describe('max_usage', () => {
+  // spec: max_usage (lifetime usage cap)
   test('ends for good, and a restart does not give uses back', async () => {
     await attached('twice', { type: 'max_usage', limit: 2 });
     expect((await agent.fetch('github')).json.token.accessToken).toBe('v');
@@ -210,6 +214,9 @@ describe('max_usage', () => {
   };
 });
 
+// spec: Body shapes (field names, no values):
+// spec: Policy denial: {error (string), policy (policy name), rule (rule type), reason (string), code: POLICY_DENIED}.
+// spec: manual_approval is currently unavailable. It denies every request the policy is attached to.
 test('manual_approval denies every request', async () => {
   await attached('ask me first', { type: 'manual_approval' });
   for (let n = 0; n < 3; n++) expectDenied(await agent.ask('github'), 'ask me first', 'manual_approval');

@@ -37,6 +37,8 @@ const count = async (path: string): Promise<number> =>
   (await service.admin('GET', `${path}?limit=100`)).json.items.length;
 
 describe('a policy', () => {
+  // spec: A policy has a name and one or more rules.
+  // spec: Rule types: time_window, ip_allowlist, geo_restrict, rate_limit, max_usage (lifetime usage cap), manual_approval.
   test('a policy is created, read, changed and deleted, each with an event', async () => {
     const answer = await create({ name: 'office', enabled: false, rules: RULES });
     expect(answer.status).toBe(201);
@@ -105,6 +107,7 @@ describe('a policy', () => {
 });
 
 describe('attachments', () => {
+  // spec: A policy attaches to an agent, a proxy, or a token.
   test('a policy is attached, listed and detached, each with an event of its target', async () => {
     const id = await made();
     expect(await attachments('POST', id, 'agent', agentId)).toMatchObject({

@@ -52,6 +52,8 @@ const messagesOf = ({ json }: Answer): string[] =>
   (json.issues as { message: string }[]).map(({ message }) => message);
 
 describe('a proxy', () => {
+  // spec: Key prefix mcp_.
+  // spec: Upstream auth type: Token (default)
   test('a proxy with a credential has the default template, and its key in the answer', async () => {
     const { status, json } = await create(TOKEN_PROXY);
     expect([status, json]).toEqual([
@@ -80,6 +82,7 @@ describe('a proxy', () => {
     ]);
   });
 
+  // spec: or sv_session.
   test('a proxy with a session has an agent and no credential', async () => {
     const { proxy } = (await create({ ...sessionProxy(), headerTemplates: { 'x-tenant': 'one' } })).json;
     expect(proxy).toMatchObject({
@@ -287,6 +290,7 @@ describe("a proxy's key", () => {
     expect((await typesOf(id)).filter((type) => type === 'KEY_REVEALED')).toHaveLength(2);
   });
 
+  // spec: The key is shown once at creation
   test('the key is stored wrapped and hashed, and shown nowhere else', async () => {
     const { id, key } = await made();
     await post(id, 'reveal-key');
@@ -315,6 +319,7 @@ describe("a proxy's key", () => {
     expect(await typesOf(id)).toEqual(['PROXY_CREATED', 'KEY_REVOKED']);
   });
 
+  // spec: and can be revoked.
   test.each([
     ['revoked', 'POST', '/revoke'],
     ['deleted', 'DELETE', ''],

@@ -248,6 +248,7 @@ describe('specification, token types: a display name, notes and tags', () => {
     });
   });
 
+  // spec: JWT (OAuth/JWT), PlainText (API key or PAT), Certificate (X.509), SSHKey, RawCredential (raw blob), TOTP (2FA).
   test.each(['JWT', 'PlainText', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'])(
     'a token of type %s is created',
     async (tokenType) => {
@@ -276,6 +277,7 @@ describe('specification, token types: a display name, notes and tags', () => {
     expect([changed.status, changed.json.issues[0].path]).toEqual([422, path]);
   });
 
+  // spec: Token metadata carries at least a service name, a display name, notes and tags.
   test('a display name, notes and tags of the maximum length are stored', async () => {
     const most = {
       displayName: 'x'.repeat(200),

@@ -43,6 +43,7 @@ describe('specification, states: Vault', () => {
       expect((await service.admin('POST', '/api/vault/unlock')).json).toMatchObject({ locked: false });
   });
 
+  // spec: Vault | unlocked | lock | none | locked | Mutating operations are blocked.
   test('locked: every mutating operation answers 423, but for those that the contract names', async () => {
     const { paths } = (await service.anyone('GET', '/api/openapi.json')).json;
     const changes = Object.entries<object>(paths).flatMap(([path, methods]) =>

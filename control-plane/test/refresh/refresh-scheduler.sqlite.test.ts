@@ -210,6 +210,7 @@ describe('the refresh scheduler after failures', () => {
 });
 
 describe('token_refresh', () => {
+  // spec: token_refresh | 10 per hour per token/service | Scheduled and on-demand refresh.
   test('is shared with the owner: the scheduler waits for the next window and counts no failure', async () => {
     const { admin } = bench.backstage;
     await bench.hold('popular');

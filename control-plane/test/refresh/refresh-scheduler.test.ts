@@ -52,6 +52,8 @@ describe('the refresh scheduler with the reference webhook and a provider that r
     await service.stop();
   });
 
+  // spec: The service notifies the webhook of expiring OAuth tokens through POST /v1/refresh-notify.
+  // spec: In TV-mediated mode, tokens expiring within 1 hour are refreshed automatically.
   test('refreshes each token once within the hour, in both ways, with an event without a user', async () => {
     const { admin, clock, log, pair } = service;
     const secret = 'a client secret';

@@ -294,6 +294,7 @@ describe('between the two phases', () => {
 });
 
 describe('a webhook without the capability', () => {
+  // spec: Enabled only when the webhook reports the sv-refresh capability.
   test.each([
     ['mediate', true, 'sv-refresh'],
     ['be given notice', false, 'refresh-notify'],

@@ -226,6 +226,7 @@ test('a key rotation during a refresh loses nothing', async () => {
   expect((await refresh('in-flight')).json.outcome).toBe('refreshed');
 });
 
+// spec: The service sends provider hints (token URL, client id) and never the credential or client secret.
 test('no token reaches the control plane, and the client secret is in no log and no database', async () => {
   for (const { form } of endpoint.calls) canaries.add(form.get('refresh_token') ?? 'none');
   expect(canaries.size).toBeGreaterThan(25);

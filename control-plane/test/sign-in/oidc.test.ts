@@ -61,6 +61,7 @@ describe('signing in at the identity provider', () => {
       expect(again.searchParams.get(name)).not.toBe(url.searchParams.get(name));
   });
 
+  // spec: Admin users: browser login through an identity provider.
   test('a sign-in opens a session of the user with the verified address, and returns to their page', async () => {
     provider.people.set('owner-sub', OWNER);
     const answer = await signIn('owner-sub', '?returnTo=%2Fvault%2Fwebhook-bind');

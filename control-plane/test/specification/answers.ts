@@ -45,14 +45,6 @@ export function expectRefusal(answer: Answer, refusal: RestRefusal): void {
   expect(answer.headers.get('location')).toBeNull();
 }
 
-/** A 429 of a management route; unlike the agent's refusals it has the error handler's headers. */
-export function expectRateLimited(answer: Answer, retryAfterSeconds: number): void {
-  expect(gist(answer)).toBe('429 RATE_LIMITED');
-  expect(Object.keys(answer.json as object).sort()).toEqual(LATER);
-  expectRetryHint(answer, answer.json.retryAfter);
-  expect(answer.json.retryAfter).toBe(retryAfterSeconds);
-}
-
 /** The header and the body's member say the same whole seconds, or neither is there. */
 function expectRetryHint({ headers }: Answer, retryAfter: unknown): void {
   expect(headers.get('retry-after')).toBe(retryAfter === undefined ? null : JSON.stringify(retryAfter));

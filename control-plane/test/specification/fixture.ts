@@ -128,10 +128,6 @@ export async function times(count: number, ask: () => Promise<Answer>): Promise<
   return answers;
 }
 
-/** Uses up the floor of a minute of some agents. */
-export const useFloor = (fixture: Fixture, ...agents: readonly PairAgent[]): Promise<void> =>
-  fixture.spend(agents, 60);
-
 /** The specification's rules other than `rate_limit`, each set to block at the fixture's time. */
 export const BLOCKING_RULES = [
   {
@@ -157,5 +153,3 @@ export const fixtureTest = base
     await shared.clear();
     return shared;
   });
-
-export const test = fixtureTest.extend('fixture', ({ cleared }) => cleared);

@@ -2,18 +2,17 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const ROOT = new URL('../../../', import.meta.url);
-const TAG = /\bspec\(((?:\s*(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"),?)+)\s*\)/g;
-const QUOTED = /'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/g;
+const QUOTE = /^ *\/\/ spec: (.+)$(?=(?:\n *\/\/.*)*\n *(?:test|it)\b)/gm;
 
-/** What tests are tagged with. */
-const tagged = ['control-plane/src/', 'control-plane/test/', 'webhook/test/', 'cli/src/', 'cli/test/']
+/** What the comments above tests quote: `// spec: …`. */
+const quoted = ['control-plane', 'webhook', 'cli']
+  .flatMap((name) => [`${name}/src/`, `${name}/test/`])
   .flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.test.ts') || path.endsWith('-contract.ts'))
-      .flatMap((path) => [...readFileSync(new URL(folder + path, ROOT), 'utf8').matchAll(TAG)]),
+      .flatMap((path) => [...readFileSync(new URL(folder + path, ROOT), 'utf8').matchAll(QUOTE)]),
   )
-  .flatMap(([, tags = '']) => [...tags.matchAll(QUOTED)])
-  .map(([, single, double]) => (single ?? double ?? '').replaceAll(/\\(.)/g, '$1'));
+  .map(([, text = '']) => text);
 
 /** A row of a table, an item of a list or a paragraph of the specification. */
 interface Line {
@@ -44,17 +43,19 @@ function specificationLines(): readonly Line[] {
   return lines;
 }
 
-test('every tag quotes a line of the specification', () => {
-  const misquoted = tagged.filter((tag) => !specificationLines().some(({ text }) => text.includes(tag)));
+test('every quotation is of a line of the specification', () => {
+  const misquoted = quoted.filter(
+    (quotation) => !specificationLines().some(({ text }) => text.includes(quotation)),
+  );
   expect(misquoted).toEqual([]);
 });
 
 test('every line of the specification has a test', () => {
   const untested = specificationLines().flatMap(({ heading, text }) => {
     const held = new Set<number>();
-    for (const tag of tagged) {
-      const start = text.indexOf(tag);
-      if (start !== -1) for (let at = start; at < start + tag.length; at++) held.add(at);
+    for (const quotation of quoted) {
+      const start = text.indexOf(quotation);
+      if (start !== -1) for (let at = start; at < start + quotation.length; at++) held.add(at);
     }
     const rest = [...text].map((letter, at) => (held.has(at) ? ' ' : letter)).join('');
     return /\w/.test(rest) ? [`${heading}: ${text} (untested: ${rest.trim()})`] : [];

@@ -1,7 +1,5 @@
 import type { ManualClock } from '@svault/shared';
 import { expect } from 'vitest';
-import type { Answer } from '../support/management-service.ts';
-import { expectRateLimited } from './answers.ts';
 
 export interface Rate {
   readonly limit: number;
@@ -10,8 +8,6 @@ export interface Rate {
 
 const MINUTE_MS = 60_000;
 export const perMinute = (limit: number): Rate => ({ limit, windowMs: MINUTE_MS });
-export const perHour = (limit: number): Rate => ({ limit, windowMs: 60 * MINUTE_MS });
-export const perDay = (limit: number): Rate => ({ limit, windowMs: 24 * 60 * MINUTE_MS });
 
 /**
  * Goes through a window that begins with the first use: as many as it allows pass, the next is denied with the time that is
@@ -35,32 +31,3 @@ export async function expectWindow(
   clock.advance(1);
   expect(await ask()).toBeUndefined();
 }
-
-/** The same at an endpoint, whose denial is 429 RATE_LIMITED with exactly its members. */
-export const expectWindowAt = (
-  clock: ManualClock,
-  rate: Rate,
-  {
-    call,
-    passes,
-    fill,
-  }: {
-    readonly call: () => Promise<Answer>;
-    readonly passes: (answer: Answer) => void;
-    readonly fill?: (count: number) => Promise<void>;
-  },
-): Promise<void> =>
-  expectWindow(
-    clock,
-    rate,
-    async () => {
-      const answer = await call();
-      if (answer.status !== 429) {
-        passes(answer);
-        return undefined;
-      }
-      expectRateLimited(answer, answer.json.retryAfter);
-      return answer.json.retryAfter as number;
-    },
-    fill,
-  );

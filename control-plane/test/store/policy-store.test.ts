@@ -136,6 +136,8 @@ describe('the policies that are read with an agent', () => {
     expect(await subject()).toMatchObject({ activeAgents: 1, proxies: 1 });
     for (let n = 0; n < 9; n++) await storeProxy(database, stored.vaultId);
     expect(await subject()).toMatchObject({ proxies: 7 });
+    await change(({ agents }) => agents.setStatus(stored.vaultId, stored.agentId, 'suspended'));
+    expect(await subject()).toMatchObject({ activeAgents: 0 });
   });
 });
 

@@ -38,6 +38,7 @@ describe('the link to the reference webhook', () => {
     expect(json.capabilities).toEqual(expect.arrayContaining(['storage', 'credential', 'store']));
   });
 
+  // spec: The service writes audit events through the webhook's /v1/storage.
   it('accepts the whole log, and reports the head of its own', async () => {
     const agent = await agentOn(pair, 'github');
     expect((await agent.fetch('github')).json.token.accessToken).toBe('a value');

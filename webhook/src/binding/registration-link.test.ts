@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fingerprintOf, hmacHashOf, registrationLink } from './registration-link.ts';
 
 describe('the registration link', () => {
+  // spec: URL parameters: code (one-time UUID, 5-minute lifetime), webhook_url (base64-encoded), hmac_hash (SHA-256 hash of the webhook's HMAC secret).
   it('carries code, address in base64url and the hash of the secret', () => {
     const hmacHash = hmacHashOf(new Uint8Array(32).fill(7));
     expect(hmacHash).toBe(createHash('sha256').update(Buffer.alloc(32, 7)).digest('hex'));

@@ -73,6 +73,7 @@ describe('the bind page', () => {
     expect(headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`);
   });
 
+  // spec: GET /bind | browser | The webhook's page that produces the one-time registration link.
   it('shows address and fingerprint after the token, then goes to the service with a code', async () => {
     const page = await postForm(fixture.send, { setup_token: SETUP_TOKEN });
     expect(page.status).toBe(200);

@@ -12,6 +12,7 @@ afterEach(() => fixture.stop());
 const MINUTE = 60_000;
 
 describe('the exchange', () => {
+  // spec: with a secret established through the one-time /v1/exchange code.
   it('gives the secret that the link announced', async () => {
     const { code, hmacHash } = await fixture.connect();
     const { status, json, headers } = await fixture.exchange(code);

@@ -24,6 +24,12 @@ async function stored(name: string, body: object): Promise<void> {
 }
 
 describe('GET /v1/credential', () => {
+  // spec: token.accessToken | string
+  // spec: token.refreshToken | string
+  // spec: token.serviceName | string
+  // spec: token.tokenType | string
+  // spec: token.createdAt | ISO 8601 timestamp
+  // spec: The exact fields depend on the token type.
   it('delivers each type as the table says', async () => {
     const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
     const cases = [

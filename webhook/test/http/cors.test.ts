@@ -39,6 +39,7 @@ describe('CORS of /v1/store', () => {
     expect(headers['access-control-allow-credentials']).toBeUndefined();
   });
 
+  // spec: POST /v1/store | browser | Direct credential storage with a signed ticket issued by the service.
   it('lets the bound origin read every answer, errors too', async () => {
     const ticket = storeTicket(fixture, side);
     const stored = await storePlain(fixture, ticket, { origin: ORIGIN });

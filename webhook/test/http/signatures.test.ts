@@ -109,6 +109,8 @@ describe('a signed request', () => {
     expect((await fixture.send({ ...call, headers })).status).toBe(200);
   });
 
+  // spec: HMAC-SHA256 request signing,
+  // spec: The webhook must verify every signature before processing a request.
   it('is refused with any one bit flipped, and nothing is written for it', async () => {
     const { headers, ...call } = signedCall();
     const before = fixture.rows();

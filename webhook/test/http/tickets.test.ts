@@ -133,6 +133,7 @@ describe('a ticket', () => {
     for (const ticket of wrong.slice(3)) expect(fixture.logged()).not.toContain(ticket);
   });
 
+  // spec: GET /v1/credential | agent, via 307 | Returns the credential after verifying the ticket signature.
   it('is accepted once in the address, or in one bearer header', async () => {
     const ticket = credentialTicket(fixture, side);
     expect((await fixture.send({ path: `/v1/credential?ticket=${ticket}&ticket=${ticket}` })).status).toBe(

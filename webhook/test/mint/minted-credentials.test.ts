@@ -6,6 +6,7 @@ const fixture = useMintingFixture();
 const { answers, aws, gcp, stored, delivered, expectNoLeaks } = fixture;
 
 describe('a minted credential', () => {
+  // spec: A raw cloud credential returns a short-lived minted token.
   it('is cached for two thirds of its lifetime, for each caller separately', async () => {
     await stored('kept', aws());
     const before = fixture.sts.calls.length;

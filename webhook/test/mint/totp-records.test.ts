@@ -5,6 +5,7 @@ const fixture = useMintingFixture();
 const { stored, delivered, expectNoLeaks } = fixture;
 
 describe('a TOTP record', () => {
+  // spec: A TOTP token returns the current one-time code as accessToken.
   it('delivers the code of the moment and for how long it holds', async () => {
     await stored('otp', { tokenType: 'TOTP', secret: 'jbsw y3dp-ehpk 3pxp==' });
     fixture.webhook.clock.advance(30_000 - (fixture.webhook.clock.now() % 30_000) + 4_000);

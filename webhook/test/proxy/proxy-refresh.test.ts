@@ -35,6 +35,7 @@ function tokensSince(before: number): readonly string[] {
   return upstream.requests.slice(before).map(({ headers }) => (headers.authorization ?? '').slice(7));
 }
 
+// spec: Expired stored credentials are refreshed by the webhook before the upstream call.
 test('an expired token is refreshed first, and the use is written down after that', async () => {
   await expired('own');
   const before = upstream.requests.length;

@@ -158,6 +158,9 @@ describe('templates', () => {
     return (await reached(call)).headers;
   };
 
+  // spec: Header templates may contain the substitution marker ${TOKEN}, which the webhook replaces with the real credential.
+  // spec: The webhook injects the real credential, substituting ${TOKEN} in the header templates.
+  // spec: POST /v1/proxy | service, signed | Decrypt the credential, inject it into the upstream request.
   test('take the credential at either marker', async () => {
     const headers = await sent({
       Authorization: 'token ${TOKEN}',
@@ -298,6 +301,7 @@ describe('what comes back', () => {
     expect([status, headers['sv-proxy-origin']]).toEqual([401, 'upstream']);
   });
 
+  // spec: Upstream 3xx responses are not followed.
   test.each([301, 302, 303, 307, 308])(
     'with status %d is passed on and not followed (R12)',
     async (status) => {

@@ -31,6 +31,7 @@ const leased = async (name: string): Promise<string> => {
 const inAnHour = (): string => formatTime(bench.webhook.clock.now() + 3_600_000);
 
 describe('the two phases', () => {
+  // spec: POST /v1/refresh | service, signed | TV-mediated two-phase get/update refresh.
   it('refresh a token without one ever reaching the service', async () => {
     const { provider } = bench;
     const expiryTime = formatTime(bench.webhook.clock.now() - 1_000);

@@ -12,6 +12,7 @@ beforeEach(() => bench.provider.misbehave(undefined));
 
 const inAnHour = (): string => formatTime(bench.webhook.clock.now() + 3_600_000);
 
+// spec: POST /v1/refresh-notify | service, signed | Tells the webhook that a token needs refresh (notify-only refresh).
 it('waits for the provider where the token is needed now', async () => {
   for (const reason of ['expired', 'manual']) {
     await bench.store(reason);

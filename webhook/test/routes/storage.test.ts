@@ -230,6 +230,7 @@ describe('POST /v1/storage', () => {
     expect(await webhook.storage(body)).toMatchObject({ status: 400, json: { code: 'SECRET_FIELD' } });
   });
 
+  // spec: POST /v1/storage | service, signed | Metadata operations: token listings, proxy configs, audit events, batch listing.
   it('runs a batch in order, each operation on its own', async () => {
     const config = { serviceName: 'a', upstreamUrl: 'https://mcp.test', headerTemplates: {} };
     const { status, json } = await webhook.storage({
@@ -285,6 +286,7 @@ describe('POST /v1/storage', () => {
 });
 
 describe('/v1/health', () => {
+  // spec: GET or POST /v1/health | service | GET is unauthenticated. POST is HMAC-signed.
   it('tells a stranger nothing and the service what is there', async () => {
     expect((await webhook.send('/v1/health')).json).toEqual({ status: 'ok' });
     const { json } = await webhook.signed('/v1/health', {});
@@ -301,6 +303,7 @@ describe('/v1/health', () => {
     expect((await webhook.send('/v1/health', { method: 'POST' })).json.code).toBe('SIGNATURE_INVALID');
   });
 
+  // spec: Service-to-webhook paths are prefixed /v1.
   it('exists with the probes and nothing else', async () => {
     expect((await webhook.send('/healthz')).json).toEqual({ status: 'ok' });
     expect((await webhook.send('/readyz')).json).toEqual({ status: 'ok' });

@@ -53,6 +53,7 @@ describe('denials of limits and policies', () => {
     expect(answer.headers.get('Retry-After')).toBe('12');
   });
 
+  // spec: All rate-limit responses carry a retry hint: a Retry-After header plus retryAfter in the body on REST,
   it('429 RATE_LIMITED has error, code and retryAfter, and the header', () => {
     const answer = answerTo({ code: 'RATE_LIMITED', scope: 'agent_credentials', retryAfterSeconds: 3 });
     expect(answer.status).toBe(429);

@@ -21,6 +21,7 @@ describe('the methods of exempt messages', () => {
 
 describe('a batch', () => {
   const [exempt, call] = [message('tools/list'), message('tools/call')];
+  // spec: A JSON-RPC batch counts as one unit. It counts against mcp_handshake only if every message in it is exempt. Otherwise the whole batch counts against the floor.
   it.each([
     ['of exempt messages', [exempt, message('initialize'), message('notifications/x')], HANDSHAKE],
     ['of one', [exempt], HANDSHAKE],

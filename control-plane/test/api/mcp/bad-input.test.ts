@@ -52,6 +52,7 @@ describe('a body that is no JSON', () => {
 });
 
 describe('JSON that is no message', () => {
+  // spec: MCP messages use JSON-RPC 2.0 over Streamable HTTP.
   it.each([
     ['null', 'null', null],
     ['a number', '7', null],

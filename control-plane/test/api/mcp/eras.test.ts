@@ -186,6 +186,7 @@ describe('2026-07-28', () => {
 });
 
 describe('messages that want no answer', () => {
+  // spec: MCP notifications/* messages are accepted as protocol bookkeeping (see Limits).
   it.each([
     ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
     ['a cancellation', { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }],

@@ -52,6 +52,7 @@ it.each(ERAS.flatMap((era) => ['ping', 'nothing/known'].map((method) => [method,
   },
 );
 
+// spec: The -32029 code lies in the JSON-RPC server-error band and is specific to the service.
 it('the body tells what a message counts against, whatever its headers say', async () => {
   const agent = await newAgent();
   const { body, headers } = inEra('2026-07-28', 'tools/call', { name: 'whoami' }, 1);

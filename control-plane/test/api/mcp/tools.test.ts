@@ -116,6 +116,7 @@ describe.each(ERAS)('in %s', (era) => {
     }
   });
 
+  // spec: or signed URL.
   it('get_credential returns an address that works once, within 60 seconds', async () => {
     const { content, text } = await client.call(era, 'get_credential', { service: 'github' });
     expect(Object.keys(content).toSorted()).toEqual(['credentialUrl', 'expiresAt', 'method', 'serviceName']);

@@ -90,6 +90,7 @@ describe('the page /vault/webhook-bind', () => {
     expect(page.text).toContain(offer.webhookUrl);
   });
 
+  // spec: GET (browser) | /vault/webhook-bind | Bind page.
   it('binds by its form', async () => {
     const offer = service.webhook.offer();
     const { page } = await open(linkOf(offer));
