@@ -10,7 +10,7 @@ const MAIN: Readonly<Record<ProgramName, string>> = {
   webhook: fileURLToPath(new URL('../../webhook/src/main.ts', import.meta.url)),
 };
 /** A machine that has much else to do starts a program slowly. */
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 120_000;
 const READY_POLL_MS = 25;
 /** A program that did not end by itself after SIGTERM is ended. */
 const STOP_TIMEOUT_MS = 12_000;
