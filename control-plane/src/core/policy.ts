@@ -26,24 +26,20 @@ export interface PolicyTarget {
 export const MAX_POLICIES_OF_TARGET = 10;
 export const MAX_RULES_TEXT = 16_384;
 
-export const RULE_TYPES = [
-  'time_window',
-  'ip_allowlist',
-  'geo_restrict',
-  'rate_limit',
-  'max_usage',
-  'manual_approval',
-] as const;
-export type RuleType = (typeof RULE_TYPES)[number];
+interface SettingsByType {
+  readonly time_window: TimeWindowSettings;
+  readonly ip_allowlist: IpAllowlistSettings;
+  readonly geo_restrict: GeoRestrictSettings;
+  readonly rate_limit: RateLimitSettings;
+  readonly max_usage: MaxUsageSettings;
+  readonly manual_approval: unknown;
+}
+export type RuleType = keyof SettingsByType;
 
-/** The settings of a rule. */
-export type RuleSettings =
-  | ({ readonly type: 'time_window' } & TimeWindowSettings)
-  | ({ readonly type: 'ip_allowlist' } & IpAllowlistSettings)
-  | ({ readonly type: 'geo_restrict' } & GeoRestrictSettings)
-  | ({ readonly type: 'rate_limit' } & RateLimitSettings)
-  | ({ readonly type: 'max_usage' } & MaxUsageSettings)
-  | { readonly type: 'manual_approval' };
+/** The settings of a rule of these types. */
+export type RuleSettings<T extends RuleType = RuleType> = {
+  readonly [K in T]: { readonly type: K } & SettingsByType[K];
+}[T];
 
 export interface TimeWindowSettings {
   /** An IANA zone. */

@@ -1,27 +1,9 @@
-import type { Address } from '@svault/shared/egress';
 import { LRUCache } from 'lru-cache';
-import type { MaxUsageSettings, RateLimitSettings, Rule, RuleType, TargetType } from '../core/policy.ts';
-import { compileGeoRestrict } from './geo-restrict.ts';
-import { compileIpAllowlist } from './ip-allowlist.ts';
-import { compileTimeWindow } from './time-window.ts';
-
-/** What the rules look at. Each fact is computed when a rule first needs it. */
-export interface RequestFacts {
-  readonly nowMs: number;
-  /** IPv4-mapped addresses as IPv4; undefined where it is not known. */
-  address(): Address | undefined;
-  country(): string | undefined;
-  /** Uses of a `max_usage` rule at a target so far. */
-  used(target: TargetType, ruleId: string): number;
-}
+import type { Rule, RuleType, TargetType } from '../core/policy.ts';
+import { type CompiledSettings, compileSettings } from './rules.ts';
 
 /** A rule of a policy that is attached to one target. */
-export type CompiledRule = RuleOrigin &
-  (
-    | { readonly kind: 'condition'; readonly allows: (facts: RequestFacts) => boolean }
-    | { readonly kind: 'lifetime'; readonly settings: MaxUsageSettings }
-    | { readonly kind: 'rate'; readonly settings: RateLimitSettings }
-  );
+export type CompiledRule = RuleOrigin & CompiledSettings;
 
 interface RuleOrigin {
   readonly ruleId: string;
@@ -76,35 +58,7 @@ const inOrder = (a: AttachedPolicy, b: AttachedPolicy): number =>
 const byCodeUnit = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
 const compilePolicy = ({ id, name, target, rules }: AttachedPolicy): CompiledRule[] =>
-  rules.map((rule) =>
-    compileRule(rule, { ruleId: rule.id, type: rule.type, policyId: id, policy: name, target }),
-  );
-
-function compileRule(rule: Rule, origin: RuleOrigin): CompiledRule {
-  const condition = (allows: (facts: RequestFacts) => boolean): CompiledRule => ({
-    ...origin,
-    kind: 'condition',
-    allows,
+  rules.map((rule) => {
+    const origin = { ruleId: rule.id, type: rule.type, policyId: id, policy: name, target };
+    return { ...origin, ...compileSettings(rule) };
   });
-  switch (rule.type) {
-    case 'time_window': {
-      const isOpen = compileTimeWindow(rule);
-      return condition(({ nowMs }) => isOpen(nowMs));
-    }
-    case 'ip_allowlist': {
-      const isListed = compileIpAllowlist(rule);
-      return condition((facts) => isListed(facts.address()));
-    }
-    case 'geo_restrict': {
-      const isAllowed = compileGeoRestrict(rule);
-      return condition((facts) => isAllowed(facts.country()));
-    }
-    case 'manual_approval':
-      // Specification, "ABAC policy": approval is not available, and denies each request.
-      return condition(() => false);
-    case 'max_usage':
-      return { ...origin, kind: 'lifetime', settings: rule };
-    case 'rate_limit':
-      return { ...origin, kind: 'rate', settings: rule };
-  }
-}

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type PolicyDecision, REASONS, createPolicyEvaluator } from './evaluate.ts';
+import { type PolicyDecision, createPolicyEvaluator } from './evaluate.ts';
 import type { PolicyInput, RuleSettings } from '../core/policy.ts';
+import { RULES } from './rules.ts';
 
 const evaluator = createPolicyEvaluator((address) => (address.kind() === 'ipv4' ? 'NL' : undefined));
 
@@ -66,7 +67,7 @@ it.each([
       allowed: false,
       policy: 'office',
       rule,
-      reason: REASONS[rule],
+      reason: RULES[rule].reason,
     });
   },
 );
@@ -98,7 +99,7 @@ describe('a rule that counts', () => {
       rates: [
         {
           counter: { scope: 'rate_limit', key: 'rul_0_0 agent agt_1', limit: 5, windowMs: 60_000 },
-          denial: { policy: 'slow', rule: 'rate_limit', reason: REASONS.rate_limit },
+          denial: { policy: 'slow', rule: 'rate_limit', reason: RULES.rate_limit.reason },
         },
         {
           counter: { scope: 'rate_limit', key: 'rul_1_0 token github', limit: 9, windowMs: 3_600_000 },

@@ -1,8 +1,9 @@
 import { parseAddress } from '@svault/shared/egress';
 import type { LifetimeUse, PolicyDenial, PolicyInput, RuleType, TargetType } from '../core/policy.ts';
 import type { Counter } from '../limits/limiter.ts';
-import { type CompiledRule, type RequestFacts, createPolicyCompiler } from './compile.ts';
+import { type CompiledRule, createPolicyCompiler } from './compile.ts';
 import type { CountryOf } from './geo-database.ts';
+import { RULES, type RequestFacts } from './rules.ts';
 
 /** All rules of all attached policies must allow. Rates and uses are counted by others, once every other rule has allowed. */
 export type PolicyDecision =
@@ -45,19 +46,6 @@ interface RuleResult {
   /** Uses of a `max_usage` rule so far. */
   readonly used: number | undefined;
 }
-
-/**
- * The reason that a denied agent gets: enough to know whether to retry, and nothing of the rule's settings (specification,
- * `whoami`: never a policy's rule configuration).
- */
-export const REASONS: Readonly<Record<RuleType, string>> = {
-  time_window: 'It is not available at this time.',
-  ip_allowlist: 'It is not available from this network address.',
-  geo_restrict: 'It is not available from this location.',
-  rate_limit: 'It was asked for too often; try again later.',
-  max_usage: 'It was used as often as it may be.',
-  manual_approval: 'It needs an approval, and approvals are not available.',
-};
 
 const NOTHING_ATTACHED: PolicyDecision = { allowed: true, rates: [], uses: [] };
 
@@ -146,7 +134,7 @@ function lifetimeUse(rule: CompiledRule, input: PolicyInput): LifetimeUse[] {
 const denialOf = ({ policy, type }: CompiledRule): PolicyDenial => ({
   policy,
   rule: type,
-  reason: REASONS[type],
+  reason: RULES[type].reason,
 });
 
 const targetOf = (

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { GeoRestrictSettings } from '../core/policy.ts';
 
 /**
@@ -27,3 +28,13 @@ const COUNTRIES: ReadonlySet<string> = new Set(
 
 /** Whether this is an assigned code, in upper case. */
 export const isCountry = (code: string): boolean => COUNTRIES.has(code);
+
+const MAX_COUNTRIES = 250;
+
+export const geoRestrictMembers = {
+  mode: z.enum(['allow', 'deny']),
+  countries: z
+    .array(z.string().max(50).refine(isCountry, 'must be an ISO 3166-1 alpha-2 code in upper case'))
+    .min(1)
+    .max(MAX_COUNTRIES),
+};

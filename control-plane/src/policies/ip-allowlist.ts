@@ -1,5 +1,6 @@
 import { type Address, type Cidr, canonicalAddress, parseCidr } from '@svault/shared/egress';
 import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 import type { IpAllowlistSettings } from '../core/policy.ts';
 
 /**
@@ -98,3 +99,18 @@ function firstOf(address: Address, bits: number): string {
   const family = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   return family.networkAddressFromCIDR(`${address.toString()}/${bits}`).toString();
 }
+
+const MAX_CIDRS = 100;
+/** Of all lists of a policy together: each costs some microseconds when it is compiled, which everybody waits for. */
+export const MAX_CIDRS_OF_POLICY = 200;
+
+const cidrSchema = z
+  .string()
+  .max(50)
+  .superRefine((text, context) => {
+    const message = problemOfCidr(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  })
+  .meta({ examples: ['10.0.0.0/8'] });
+
+export const ipAllowlistMembers = { cidrs: z.array(cidrSchema).min(1).max(MAX_CIDRS) };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { TimeWindow, TimeWindowSettings } from '../core/policy.ts';
 
 const MINUTES_A_DAY = 24 * 60;
@@ -99,3 +100,29 @@ export function isZone(timezone: string): boolean {
     return false;
   }
 }
+
+const MAX_WINDOWS = 50;
+
+const timeOfDay = z.string().regex(/^(?:[01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day, HH:MM');
+
+const windowSchema = z
+  .strictObject({
+    days: z
+      .array(z.int().min(1).max(7))
+      .min(1)
+      .max(7)
+      .refine((days) => new Set(days).size === days.length, 'must name each day once')
+      .meta({ description: 'Monday is 1, Sunday 7: the days on which the window begins' }),
+    start: timeOfDay,
+    end: timeOfDay.meta({ description: 'Before start it is the next day’s' }),
+  })
+  .refine(({ start, end }) => start !== end, { path: ['end'], message: 'must not be equal to start' });
+
+export const timeWindowMembers = {
+  timezone: z
+    .string()
+    .max(64)
+    .refine(isZone, 'must be an IANA time zone')
+    .meta({ examples: ['Europe/Berlin'] }),
+  windows: z.array(windowSchema).min(1).max(MAX_WINDOWS),
+};

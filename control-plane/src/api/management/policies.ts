@@ -12,8 +12,8 @@ import {
   updatePolicy,
 } from '../../management/policies.ts';
 import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
+import { ruleSchema, rulesSchema } from '../../policies/rules.ts';
 import { idParams, lineSchema, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
-import { ruleSchema, rulesSchema } from './policy-rules.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { imaginedRequestSchema, simulationSchema, toCaller, toSimulationView } from './policy-simulation.ts';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { RULE_TYPES, TARGET_TYPES } from '../../core/policy.ts';
+import { TARGET_TYPES } from '../../core/policy.ts';
 import type { SimulatedRequest, Simulation } from '../../management/policies.ts';
 import { isAddress } from '../../policies/ip-allowlist.ts';
+import { RULES } from '../../policies/rules.ts';
 import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
 
 export const imaginedRequestSchema = z
@@ -21,7 +22,8 @@ export const imaginedRequestSchema = z
     description: 'at: now unless it says otherwise. Without ip the address is not known.',
   });
 
-const denialMembers = { policy: z.string(), rule: z.enum(RULE_TYPES), reason: z.string() };
+const ruleTypeSchema = z.enum(Object.keys(RULES));
+const denialMembers = { policy: z.string(), rule: ruleTypeSchema, reason: z.string() };
 
 export const simulationSchema = z
   .object({
@@ -36,7 +38,7 @@ export const simulationSchema = z
           policyId: z.string(),
           policy: z.string(),
           targetType: z.enum(TARGET_TYPES).meta({ description: 'What the policy is attached to' }),
-          rule: z.enum(RULE_TYPES),
+          rule: ruleTypeSchema,
           allowed: z
             .boolean()
             .meta({ description: 'Of a rate_limit true: only a request tells, since it counts' }),

@@ -1,0 +1,124 @@
+import type { Address } from '@svault/shared/egress';
+import { z } from 'zod';
+import {
+  MAX_RULES_TEXT,
+  type MaxUsageSettings,
+  type RateLimitSettings,
+  type RuleSettings,
+  type RuleType,
+  type TargetType,
+} from '../core/policy.ts';
+import { compileGeoRestrict, geoRestrictMembers } from './geo-restrict.ts';
+import { MAX_CIDRS_OF_POLICY, compileIpAllowlist, ipAllowlistMembers } from './ip-allowlist.ts';
+import { compileTimeWindow, timeWindowMembers } from './time-window.ts';
+
+/** What the rules look at. Each fact is computed when a rule first needs it. */
+export interface RequestFacts {
+  readonly nowMs: number;
+  /** IPv4-mapped addresses as IPv4; undefined where it is not known. */
+  address(): Address | undefined;
+  country(): string | undefined;
+  /** Uses of a `max_usage` rule at a target so far. */
+  used(target: TargetType, ruleId: string): number;
+}
+
+/** How a rule decides: by the request, by its uses of a lifetime, or by the limiter. */
+export type CompiledSettings =
+  | { readonly kind: 'condition'; readonly allows: (facts: RequestFacts) => boolean }
+  | { readonly kind: 'lifetime'; readonly settings: MaxUsageSettings }
+  | { readonly kind: 'rate'; readonly settings: RateLimitSettings };
+
+interface RuleDefinition<T extends RuleType> {
+  /** The settings as an owner writes them. */
+  readonly schema: z.ZodType<RuleSettings<T>>;
+  readonly compile: (settings: RuleSettings<T>) => CompiledSettings;
+  /**
+   * The reason that a denied agent gets: enough to know whether to retry, and nothing of the settings (specification,
+   * `whoami`: never a policy's rule configuration).
+   */
+  readonly reason: string;
+}
+
+const MAX_RULES = 20;
+const MAX_REQUESTS = 1_000_000;
+const MAX_WINDOW_S = 30 * 24 * 3_600;
+const MAX_USES = 1_000_000_000;
+
+const condition = (allows: (facts: RequestFacts) => boolean): CompiledSettings => ({
+  kind: 'condition',
+  allows,
+});
+
+/** Everything about each type of rule. */
+export const RULES = {
+  time_window: {
+    schema: z.strictObject({ type: z.literal('time_window'), ...timeWindowMembers }),
+    compile: (settings) => {
+      const isOpen = compileTimeWindow(settings);
+      return condition(({ nowMs }) => isOpen(nowMs));
+    },
+    reason: 'It is not available at this time.',
+  },
+  ip_allowlist: {
+    schema: z.strictObject({ type: z.literal('ip_allowlist'), ...ipAllowlistMembers }),
+    compile: (settings) => {
+      const isListed = compileIpAllowlist(settings);
+      return condition((facts) => isListed(facts.address()));
+    },
+    reason: 'It is not available from this network address.',
+  },
+  geo_restrict: {
+    schema: z.strictObject({ type: z.literal('geo_restrict'), ...geoRestrictMembers }),
+    compile: (settings) => {
+      const isAllowed = compileGeoRestrict(settings);
+      return condition((facts) => isAllowed(facts.country()));
+    },
+    reason: 'It is not available from this location.',
+  },
+  rate_limit: {
+    schema: z.strictObject({
+      type: z.literal('rate_limit'),
+      limit: z.int().min(1).max(MAX_REQUESTS),
+      windowSeconds: z.int().min(1).max(MAX_WINDOW_S),
+    }),
+    compile: (settings) => ({ kind: 'rate', settings }),
+    reason: 'It was asked for too often; try again later.',
+  },
+  max_usage: {
+    schema: z.strictObject({ type: z.literal('max_usage'), limit: z.int().min(1).max(MAX_USES) }),
+    compile: (settings) => ({ kind: 'lifetime', settings }),
+    reason: 'It was used as often as it may be.',
+  },
+  manual_approval: {
+    schema: z.strictObject({ type: z.literal('manual_approval') }),
+    // Specification, "ABAC policy": approval is not available, and denies each request.
+    compile: () => condition(() => false),
+    reason: 'It needs an approval, and approvals are not available.',
+  },
+} as const satisfies { readonly [T in RuleType]: RuleDefinition<T> };
+
+/** @throws RangeError for settings that the schema rejects */
+export function compileSettings<T extends RuleType>(rule: RuleSettings<T>): CompiledSettings {
+  const definitions: { readonly [K in RuleType]: RuleDefinition<K> } = RULES;
+  return definitions[rule.type].compile(rule);
+}
+
+const { time_window: first, ...others } = RULES;
+
+export const ruleSchema = z
+  .discriminatedUnion('type', [first.schema, ...Object.values(others).map(({ schema }) => schema)])
+  .meta({ id: 'PolicyRule' });
+
+export const rulesSchema = z
+  .array(ruleSchema)
+  .min(1)
+  .max(MAX_RULES)
+  .refine(
+    (rules) => JSON.stringify(rules).length <= MAX_RULES_TEXT,
+    `must be at most ${MAX_RULES_TEXT} characters of JSON`,
+  )
+  .refine(
+    (rules) =>
+      rules.flatMap((rule) => (rule.type === 'ip_allowlist' ? rule.cidrs : [])).length <= MAX_CIDRS_OF_POLICY,
+    `must hold at most ${MAX_CIDRS_OF_POLICY} networks together`,
+  );
