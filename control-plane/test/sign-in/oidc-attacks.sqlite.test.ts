@@ -8,31 +8,27 @@ import {
   CALLBACK,
   CLIENT,
   KEY_ID,
+  OWNER,
   type TestProvider,
   beginAt,
   pathOf,
   privateKey,
+  settingsFor,
   startProvider,
 } from '../support/identity-provider.ts';
 import { type Answer, type ManagementService, startService } from '../support/management-service.ts';
+import { serviceInTest } from '../support/use-service.ts';
 
 const MINUTE_MS = 60_000;
-const OWNER = { email: 'owner@example.org', email_verified: true };
 
 let provider: TestProvider;
 let service: ManagementService;
 let browser: TestBrowser;
 
-const settings = (issuer: string) => ({
-  SV_OIDC_ISSUER: issuer,
-  SV_OIDC_CLIENT_ID: CLIENT.id,
-  SV_OIDC_CLIENT_SECRET: CLIENT.secret,
-});
-
 beforeAll(async () => {
   provider = await startProvider();
   provider.people.set('owner-sub', OWNER);
-  service = await startService(settings(provider.issuer));
+  service = await startService(settingsFor(provider));
 });
 beforeEach(() => {
   browser = browserOn(service.running.url);
@@ -49,6 +45,27 @@ afterAll(async () => {
 
 /** As far as the provider's redirect back. */
 const untilCallback = async (by = browser): Promise<URL> => provider.goThrough(await beginAt(by));
+
+/** Answers in place of the provider: JSON of an object, or a text as it is. */
+const interfere = (
+  path: RegExp,
+  body: object | string,
+  status = 200,
+  headers: Record<string, string> = {},
+): void => {
+  provider.interfere = (req, res) => {
+    if (!path.test(req.url ?? '')) return false;
+    res.writeHead(status, { 'content-type': 'application/json', ...headers });
+    res.end(typeof body === 'string' ? body : JSON.stringify(body));
+    return true;
+  };
+};
+const METADATA = /^\/\.well-known/;
+/** Changes members of the provider's metadata. */
+const changeMetadata = async (changes: object): Promise<void> => {
+  const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json();
+  interfere(METADATA, { ...(metadata as object), ...changes });
+};
 
 /** Expects an error page with a status, a code, no session, and a link to begin again. */
 const seen = (answer: Answer) => {
@@ -122,28 +139,24 @@ describe('a callback', () => {
   });
 
   test('a callback with a changed, foreign or repeated cookie is rejected', async () => {
-    const other = await startService(settings(provider.issuer));
+    const other = await serviceInTest(settingsFor(provider));
     const elsewhere = browserOn(other.running.url);
-    try {
-      const url = await untilCallback(elsewhere);
-      const sealed = elsewhere.cookies.get('svault-oidc') ?? '';
-      const own = await untilCallback();
-      const mine = browser.cookies.get('svault-oidc') ?? '';
-      const ask = (path: string, cookie: string) =>
-        service.anyone('GET', path, { headers: { cookie, accept: 'text/html' } });
-      const changed = `${mine.slice(0, -6)}${mine.at(-6) === 'A' ? 'B' : 'A'}${mine.slice(-5)}`;
-      for (const [path, cookie] of [
-        [pathOf(url), `svault-oidc=${sealed}`],
-        [pathOf(own), `svault-oidc=${changed}`],
-        [pathOf(own), `svault-oidc=${mine}; svault-oidc=${mine}`],
-        [pathOf(own), 'svault-oidc='],
-        [pathOf(own), `svault-oidc=${'A'.repeat(5_000)}`],
-      ] as const)
-        expect(seen(await ask(path, cookie))).toEqual([400, 'SIGN_IN_EXPIRED']);
-      expect((await ask(pathOf(own), `svault-oidc=${mine}`)).status).toBe(303);
-    } finally {
-      await other.stop();
-    }
+    const url = await untilCallback(elsewhere);
+    const sealed = elsewhere.cookies.get('svault-oidc') ?? '';
+    const own = await untilCallback();
+    const mine = browser.cookies.get('svault-oidc') ?? '';
+    const ask = (path: string, cookie: string) =>
+      service.anyone('GET', path, { headers: { cookie, accept: 'text/html' } });
+    const changed = `${mine.slice(0, -6)}${mine.at(-6) === 'A' ? 'B' : 'A'}${mine.slice(-5)}`;
+    for (const [path, cookie] of [
+      [pathOf(url), `svault-oidc=${sealed}`],
+      [pathOf(own), `svault-oidc=${changed}`],
+      [pathOf(own), `svault-oidc=${mine}; svault-oidc=${mine}`],
+      [pathOf(own), 'svault-oidc='],
+      [pathOf(own), `svault-oidc=${'A'.repeat(5_000)}`],
+    ] as const)
+      expect(seen(await ask(path, cookie))).toEqual([400, 'SIGN_IN_EXPIRED']);
+    expect((await ask(pathOf(own), `svault-oidc=${mine}`)).status).toBe(303);
   });
 
   test('the callback answers GET only', async () => {
@@ -155,7 +168,10 @@ describe('a callback', () => {
 
 describe('an ID token', () => {
   /** Answers the token request with a token of the test. */
-  const tokenOf = (make: (claims: JWTPayload) => Promise<string> | string, nonce: string): void => {
+  const tokenOf = async (
+    make: (claims: JWTPayload) => Promise<string> | string,
+    nonce: string,
+  ): Promise<void> => {
     const now = Math.floor(Date.now() / 1_000);
     const claims = {
       iss: provider.issuer,
@@ -166,14 +182,7 @@ describe('an ID token', () => {
       exp: now + 600,
       ...OWNER,
     };
-    provider.interfere = (req, res) => {
-      if (req.url !== '/token') return false;
-      void Promise.resolve(make(claims)).then((token) => {
-        res.setHeader('content-type', 'application/json');
-        res.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token: token }));
-      });
-      return true;
-    };
+    interfere(/^\/token/, { access_token: 'x', token_type: 'Bearer', id_token: await make(claims) });
   };
   const signed = (claims: JWTPayload, key = privateKey, kid: string = KEY_ID): Promise<string> =>
     new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(key);
@@ -183,7 +192,7 @@ describe('an ID token', () => {
   ): Promise<Answer> => {
     const start = await beginAt(by);
     const callback = await provider.goThrough(start);
-    tokenOf(make, new URL(start).searchParams.get('nonce') ?? '');
+    await tokenOf(make, new URL(start).searchParams.get('nonce') ?? '');
     return by.get(pathOf(callback));
   };
 
@@ -196,17 +205,20 @@ describe('an ID token', () => {
 
   const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 
-  test.each<[string, (claims: JWTPayload) => Promise<string> | string]>([
-    ['under another key', (claims) => signed(claims, stranger)],
-    ['under a key that the provider does not have', (claims) => signed(claims, stranger, 'b')],
+  type Forgery = [string, (claims: JWTPayload) => Promise<string> | string];
+  const hmacKey = new TextEncoder().encode(CLIENT.secret);
+  const FORGED: readonly Forgery[] = [
     ['without a signature', (claims) => new UnsecuredJWT(claims).encode()],
     [
       'signed with our client secret',
-      (claims) =>
-        new SignJWT(claims)
-          .setProtectedHeader({ alg: 'HS256' })
-          .sign(new TextEncoder().encode(CLIENT.secret)),
+      (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(hmacKey),
     ],
+  ];
+
+  test.each<Forgery>([
+    ['under another key', (claims) => signed(claims, stranger)],
+    ['under a key that the provider does not have', (claims) => signed(claims, stranger, 'b')],
+    ...FORGED,
     ['for another client', (claims) => signed({ ...claims, aud: 'another' })],
     [
       'for others too, without saying for whom',
@@ -232,137 +244,88 @@ describe('an ID token', () => {
     expect(seen(await answerTo(make))).toEqual([400, 'SIGN_IN_FAILED']);
   });
 
-  test('an ID token without a signature or with an HMAC of the client secret is rejected', async () => {
-    const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json();
-    const fresh = await startService(settings(provider.issuer));
-    const by = browserOn(fresh.running.url);
-    try {
-      for (const make of [
-        (claims: JWTPayload) => new UnsecuredJWT(claims).encode(),
-        (claims: JWTPayload) =>
-          new SignJWT(claims)
-            .setProtectedHeader({ alg: 'HS256' })
-            .sign(new TextEncoder().encode(CLIENT.secret)),
-      ]) {
-        provider.interfere = (req, res) => {
-          if (req.url?.startsWith('/.well-known') !== true) return false;
-          const algorithms = { id_token_signing_alg_values_supported: ['none', 'HS256'] };
-          res.setHeader('content-type', 'application/json');
-          res.end(JSON.stringify({ ...(metadata as object), ...algorithms }));
-          return true;
-        };
-        expect(seen(await answerTo(make, by))).toEqual([400, 'SIGN_IN_FAILED']);
-      }
-    } finally {
-      await fresh.stop();
-    }
-  });
+  test.each(FORGED)(
+    'an ID token %s is rejected, whatever the metadata say of algorithms',
+    async (_what, make) => {
+      const by = browserOn((await serviceInTest(settingsFor(provider))).running.url);
+      await changeMetadata({ id_token_signing_alg_values_supported: ['none', 'HS256'] });
+      expect(seen(await answerTo(make, by))).toEqual([400, 'SIGN_IN_FAILED']);
+    },
+  );
 
   test('a missing ID token is an error of the provider', async () => {
     expect(seen(await answerTo(() => 'x.y.z'))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
   });
 
   test('user information about another subject is rejected', async () => {
-    const newcomer = randomUUID();
-    provider.interfere = (req, res) => {
-      if (req.url !== '/me') return false;
-      res.setHeader('content-type', 'application/json');
-      res.end(JSON.stringify({ sub: newcomer, ...OWNER }));
-      return true;
-    };
+    interfere(/^\/me/, { sub: randomUUID(), ...OWNER });
     // A person without an identity, so that the address is used.
-    const fresh = await startService(settings(provider.issuer));
-    try {
-      const by = browserOn(fresh.running.url);
-      const own = await untilCallback(by);
-      expect(seen(await by.get(pathOf(own)))).toEqual([400, 'SIGN_IN_FAILED']);
-      provider.interfere = undefined;
-      expect((await by.get(pathOf(await untilCallback(by)))).status).toBe(303);
-    } finally {
-      await fresh.stop();
-    }
+    const fresh = await serviceInTest(settingsFor(provider));
+    const by = browserOn(fresh.running.url);
+    const own = await untilCallback(by);
+    expect(seen(await by.get(pathOf(own)))).toEqual([400, 'SIGN_IN_FAILED']);
+    provider.interfere = undefined;
+    expect((await by.get(pathOf(await untilCallback(by)))).status).toBe(303);
   });
 });
 
 describe('a provider', () => {
-  /** A new service without cached metadata. */
-  const withFresh = async (
-    work: (by: TestBrowser, fresh: ManagementService) => Promise<void>,
-  ): Promise<void> => {
-    const fresh = await startService(settings(provider.issuer));
-    try {
-      await work(browserOn(fresh.running.url), fresh);
-    } finally {
-      await fresh.stop();
-    }
-  };
+  /** At a new service, without cached metadata. */
+  const freshBrowser = async (): Promise<TestBrowser> =>
+    browserOn((await serviceInTest(settingsFor(provider))).running.url);
 
   test('an unavailable provider gets an error page, and sign-ins work again once it is back', async () => {
     const first = await startProvider();
     const { issuer } = first;
     await first.stop();
-    const own = await startService(settings(issuer));
+    const own = await serviceInTest(settingsFor(first));
     const by = browserOn(own.running.url);
-    try {
-      const page = await by.get('/api/login/oidc');
-      expect(seen(page)).toEqual([503, 'PROVIDER_UNAVAILABLE']);
-      expect(page.headers.get('retry-after')).toBe('5');
-      const json = await by.get('/api/login/oidc', { accept: 'application/json' });
-      expect(json.json).toEqual({ error: expect.any(String), code: 'PROVIDER_UNAVAILABLE', retryAfter: 5 });
-      expect((await own.anyone('GET', '/readyz')).status).toBe(200);
+    const page = await by.get('/api/login/oidc');
+    expect(seen(page)).toEqual([503, 'PROVIDER_UNAVAILABLE']);
+    expect(page.headers.get('retry-after')).toBe('5');
+    const json = await by.get('/api/login/oidc', { accept: 'application/json' });
+    expect(json.json).toEqual({ error: expect.any(String), code: 'PROVIDER_UNAVAILABLE', retryAfter: 5 });
+    expect((await own.anyone('GET', '/readyz')).status).toBe(200);
 
-      const back = await startProvider({ port: Number(new URL(issuer).port) });
-      back.people.set('owner-sub', OWNER);
-      back.signsIn = 'owner-sub';
-      const callback = await back.goThrough(await beginAt(by));
-      await back.stop();
-      expect(seen(await by.get(pathOf(callback)))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
-    } finally {
-      await own.stop();
+    const back = await startProvider({ port: Number(new URL(issuer).port) });
+    back.people.set('owner-sub', OWNER);
+    back.signsIn = 'owner-sub';
+    const callback = await back.goThrough(await beginAt(by));
+    await back.stop();
+    expect(seen(await by.get(pathOf(callback)))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
+  });
+
+  test('a provider that answers an error, a page, half an answer, a flood or of another is unavailable, for discovery and for the token', async () => {
+    const by = await freshBrowser();
+    const answers: readonly [number, string, string][] = [
+      [500, 'application/json', '{"error":"server_error","error_description":"canary"}'],
+      [200, 'text/html', '<h1>canary</h1>'],
+      [200, 'application/json', '{"issuer":"canary'],
+      [200, 'application/json', `"${'x'.repeat(300_000)}"`],
+      [200, 'application/json', '{"issuer":"https://evil.example"}'],
+    ];
+    for (const [status, type, body] of answers) {
+      interfere(METADATA, body, status, { 'content-type': type });
+      const page = await by.get('/api/login/oidc');
+      expect([body, ...seen(page)]).toEqual([body, 503, 'PROVIDER_UNAVAILABLE']);
+      expect(page.text).not.toContain('canary');
+    }
+    provider.interfere = undefined;
+    for (const [status, type, body] of answers) {
+      const path = pathOf(await provider.goThrough(await beginAt(by)));
+      interfere(/^\/token/, body, status, { 'content-type': type });
+      const answer = await by.get(path);
+      expect(answer.text).not.toContain('canary');
+      expect([400, 503]).toContain(answer.status);
+      seen(answer);
     }
   });
 
-  test.each<[string, number, string, string]>([
-    ['an error', 500, 'application/json', '{"error":"server_error","error_description":"canary"}'],
-    ['a page', 200, 'text/html', '<h1>canary</h1>'],
-    ['half an answer', 200, 'application/json', '{"issuer":"canary'],
-    ['a flood', 200, 'application/json', `"${'x'.repeat(300_000)}"`],
-    ['the metadata of another', 200, 'application/json', '{"issuer":"https://evil.example"}'],
-  ])(
-    'a provider that answers %s is unavailable, for discovery and for the token',
-    async (_what, status, type, body) => {
-      const answers =
-        (path: RegExp): TestProvider['interfere'] =>
-        (req, res) => {
-          if (!path.test(req.url ?? '')) return false;
-          res.writeHead(status, { 'content-type': type }).end(body);
-          return true;
-        };
-      await withFresh(async (by) => {
-        provider.interfere = answers(/^\/\.well-known/);
-        const page = await by.get('/api/login/oidc');
-        expect(seen(page)).toEqual([503, 'PROVIDER_UNAVAILABLE']);
-        expect(page.text).not.toContain('canary');
-        provider.interfere = undefined;
-        const path = pathOf(await provider.goThrough(await beginAt(by)));
-        provider.interfere = answers(/^\/token/);
-        const answer = await by.get(path);
-        expect(answer.text).not.toContain('canary');
-        expect([400, 503]).toContain(answer.status);
-        seen(answer);
-      });
-    },
-  );
-
   test('a provider that rejects the client secret is PROVIDER_UNAVAILABLE', async () => {
-    const own = await startService({ ...settings(provider.issuer), SV_OIDC_CLIENT_SECRET: 'another secret' });
+    const own = await serviceInTest({ ...settingsFor(provider), SV_OIDC_CLIENT_SECRET: 'another secret' });
     const by = browserOn(own.running.url);
-    try {
-      const path = pathOf(await provider.goThrough(await beginAt(by)));
-      expect(seen(await by.get(path))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
-    } finally {
-      await own.stop();
-    }
+    const path = pathOf(await provider.goThrough(await beginAt(by)));
+    expect(seen(await by.get(path))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
   });
 
   describe('metadata with an endpoint elsewhere', () => {
@@ -380,38 +343,27 @@ describe('a provider', () => {
     afterAll(() => new Promise((resolve) => elsewhere.close(resolve)));
 
     test('a token endpoint on another loopback address gets no call', async () => {
-      await withFresh(async (by) => {
-        const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json();
-        provider.interfere = (req, res) => {
-          if (req.url?.startsWith('/.well-known') !== true) return false;
-          res.setHeader('content-type', 'application/json');
-          res.end(JSON.stringify({ ...(metadata as object), token_endpoint: `${url}/token` }));
-          return true;
-        };
-        const path = pathOf(await provider.goThrough(await beginAt(by)));
-        expect(seen(await by.get(path))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
-        expect(asked).toEqual([]);
-      });
+      const by = await freshBrowser();
+      await changeMetadata({ token_endpoint: `${url}/token` });
+      const path = pathOf(await provider.goThrough(await beginAt(by)));
+      expect(seen(await by.get(path))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
+      expect(asked).toEqual([]);
     });
 
     test('a redirect of the provider is not followed', async () => {
-      await withFresh(async (by) => {
-        provider.interfere = (req, res) => {
-          if (req.url?.startsWith('/.well-known') !== true) return false;
-          res.writeHead(307, { location: `${url}/.well-known/openid-configuration` }).end();
-          return true;
-        };
-        expect(seen(await by.get('/api/login/oidc'))).toEqual([503, 'PROVIDER_UNAVAILABLE']);
-        expect(asked).toEqual([]);
-      });
+      interfere(METADATA, '', 307, { location: `${url}/.well-known/openid-configuration` });
+      expect(seen(await (await freshBrowser()).get('/api/login/oidc'))).toEqual([
+        503,
+        'PROVIDER_UNAVAILABLE',
+      ]);
+      expect(asked).toEqual([]);
     });
   });
 
   test('concurrent sign-ins share one request for metadata', async () => {
-    await withFresh(async (_by, fresh) => {
-      provider.asked.length = 0;
-      await Promise.all(Array.from({ length: 20 }, () => beginAt(browserOn(fresh.running.url))));
-      expect(provider.asked).toEqual(['/.well-known/openid-configuration']);
-    });
+    const { running } = await serviceInTest(settingsFor(provider));
+    provider.asked.length = 0;
+    await Promise.all(Array.from({ length: 20 }, () => beginAt(browserOn(running.url))));
+    expect(provider.asked).toEqual(['/.well-known/openid-configuration']);
   });
 });

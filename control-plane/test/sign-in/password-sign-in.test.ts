@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { signInBy } from '../support/management-service.ts';
 import { BASE_URL, clientOf, startService } from '../support/management-service.ts';
-import { useService } from '../support/use-service.ts';
+import { serviceInTest, useService } from '../support/use-service.ts';
 import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from '../support/members.ts';
 
 const MINUTE_MS = 60_000;
@@ -49,15 +49,9 @@ describe('signing in with e-mail and password', () => {
     }
   });
 
-  test('both spellings of an accent are one password', async () => {
-    const { email } = await addMemberWithPassword(service, 'member', 'caf\u00E9 au lait, please');
-    expect((await signIn(email, 'cafe\u0301 au lait, please')).status).toBe(200);
-  });
-
   test.each([
     ['nothing', {}, ['email', 'password']],
     ['numbers', { email: 1, password: 2 }, ['email', 'password']],
-    ['a book', { email: 'a@b', password: 'x'.repeat(1_025) }, ['password']],
     ['more than asked for', { email: 'a@b', password: 'x', totp: '1' }, ['totp']],
   ])('%s gets 422 without the password in the answer', async (_what, body, paths) => {
     const answer = await service.anyone('POST', '/api/login', { body });
@@ -102,13 +96,6 @@ describe('setting a password', () => {
     expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  test('a session by password needs the current password', async () => {
-    const { email } = await addMemberWithPassword(service, 'member', PASSWORD);
-    const session = sessionOf(cookieOf(await signIn(email, PASSWORD)));
-    expect((await set(session, OTHER)).status).toBe(422);
-    expect((await set(session, OTHER, PASSWORD)).status).toBe(204);
-  });
-
   test('a new password ends the other sessions and unused links of its user only', async () => {
     const { id, email, session } = await addMemberWithPassword(service, 'member', PASSWORD);
     const bystander = await addMember(service, 'member');
@@ -137,21 +124,13 @@ describe('setting a password', () => {
     expect([answer.status, answer.json.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  test.each(['eleven char', 'x'.repeat(200), 'aaaaaaaaaaaaaaaa'])(
-    'the password %j is rejected',
-    async (password) => {
-      const { session } = await addMember(service, 'member');
+  test('a password that breaks the rules is rejected, and is not in the answer', async () => {
+    const { email, session } = await addMember(service, 'member');
+    for (const password of ['eleven char', 'x'.repeat(200), email.toUpperCase()]) {
       const answer = await set(session, password);
       expect([answer.status, answer.json.issues[0].path]).toEqual([422, 'newPassword']);
       expect(answer.text).not.toContain(password);
-    },
-  );
-
-  test('the e-mail address is rejected as a password', async () => {
-    const { email, session } = await addMember(service, 'member');
-    expect((await set(session, email.toUpperCase())).json.issues).toEqual([
-      { path: 'newPassword', message: 'must not be the e-mail address' },
-    ]);
+    }
   });
 
   test('one of two concurrent changes with the same current password succeeds', async () => {
@@ -167,25 +146,21 @@ describe('setting a password', () => {
 });
 
 test('page and API share a limit of sign-ins per address', async () => {
-  const own = await startService({ SV_LIMIT_PASSWORD_LOGIN: '3' });
-  try {
-    const guess = () => signInWithPassword(own, 'owner@example.org', PASSWORD);
-    for (const _ of [1, 2]) expect((await guess()).status).toBe(401);
-    const form = (email: string) =>
-      own.anyone('POST', '/login', {
-        rawBody: new URLSearchParams({ email, password: PASSWORD }).toString(),
-        headers: { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL },
-      });
-    expect((await form('owner@example.org')).status).toBe(401);
-    const refused = await guess();
-    expect([refused.status, refused.json.code]).toEqual([429, 'RATE_LIMITED']);
-    expect(refused.headers.get('retry-after')).toBe(String(refused.json.retryAfter));
-    const page = await form('owner@example.org');
-    expect([page.status, page.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8']);
-    expect(page.headers.get('retry-after')).toBe(refused.headers.get('retry-after'));
-  } finally {
-    await own.stop();
-  }
+  const own = await serviceInTest({ SV_LIMIT_PASSWORD_LOGIN: '3' });
+  const guess = () => signInWithPassword(own, 'owner@example.org', PASSWORD);
+  for (const _ of [1, 2]) expect((await guess()).status).toBe(401);
+  const form = (email: string) =>
+    own.anyone('POST', '/login', {
+      rawBody: new URLSearchParams({ email, password: PASSWORD }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL },
+    });
+  expect((await form('owner@example.org')).status).toBe(401);
+  const refused = await guess();
+  expect([refused.status, refused.json.code]).toEqual([429, 'RATE_LIMITED']);
+  expect(refused.headers.get('retry-after')).toBe(String(refused.json.retryAfter));
+  const page = await form('owner@example.org');
+  expect([page.status, page.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8']);
+  expect(page.headers.get('retry-after')).toBe(refused.headers.get('retry-after'));
 });
 
 test('wrong passwords are one event a minute for an existing user, and none for an unknown address', async () => {

@@ -10,7 +10,14 @@ import {
   exchange,
   refresh,
 } from '../support/cli-client.ts';
-import { CLIENT, type TestProvider, beginAt, pathOf, startProvider } from '../support/identity-provider.ts';
+import {
+  OWNER,
+  type TestProvider,
+  beginAt,
+  pathOf,
+  settingsFor,
+  startProvider,
+} from '../support/identity-provider.ts';
 import {
   BASE_URL,
   type Call,
@@ -121,13 +128,9 @@ describe('at an identity provider', () => {
   let second: ManagementService;
   beforeAll(async () => {
     provider = await startProvider();
-    provider.people.set('owner-sub', { email: 'owner@example.org', email_verified: true });
+    provider.people.set('owner-sub', OWNER);
     provider.signsIn = 'owner-sub';
-    const place = await makePlace({
-      SV_OIDC_ISSUER: provider.issuer,
-      SV_OIDC_CLIENT_ID: CLIENT.id,
-      SV_OIDC_CLIENT_SECRET: CLIENT.secret,
-    });
+    const place = await makePlace(settingsFor(provider));
     first = await serveOn(place);
     second = await serveOn(place);
   });

@@ -1,7 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { browserOn } from '../support/browser.ts';
-import { CLIENT, type TestProvider, beginAt, pathOf, startProvider } from '../support/identity-provider.ts';
+import {
+  OWNER,
+  type TestProvider,
+  beginAt,
+  pathOf,
+  settingsFor,
+  startProvider,
+} from '../support/identity-provider.ts';
 import { type ManagementService, startService } from '../support/management-service.ts';
 import { addMember, addMemberWithPassword, signInWithPassword } from '../support/members.ts';
 import { timingDifference } from '../support/timing-difference.ts';
@@ -40,13 +47,9 @@ describe('a provider that never finishes its response', () => {
   const held: ServerResponse[] = [];
   beforeAll(async () => {
     provider = await startProvider();
-    provider.people.set('owner-sub', { email: 'owner@example.org', email_verified: true });
+    provider.people.set('owner-sub', OWNER);
     provider.signsIn = 'owner-sub';
-    service = await startService({
-      SV_OIDC_ISSUER: provider.issuer,
-      SV_OIDC_CLIENT_ID: CLIENT.id,
-      SV_OIDC_CLIENT_SECRET: CLIENT.secret,
-    });
+    service = await startService(settingsFor(provider));
   });
   afterEach(() => {
     provider.interfere = undefined;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ownerLinkToken } from '../support/owner-link.ts';
 import {
   BASE_URL,
@@ -33,6 +33,9 @@ describe('the owner link', () => {
     }
     const first = await service.anyone('POST', '/api/login/link', { body: { token } });
     expect(first.status).toBe(200);
+    expect(first.headers.get('set-cookie')).toMatch(
+      /^svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
+    );
     expect(first.json).toMatchObject({
       email: 'owner@example.org',
       role: 'admin',
@@ -83,42 +86,29 @@ describe('the owner link', () => {
     const before = (await first.admin('GET', '/api/me')).json;
     await first.running.close();
     const second = await serveOn(place);
-    try {
-      expect(second.running.ownerLink).toBeUndefined();
-      expect((await second.admin('GET', '/api/me')).json).toEqual(before);
-      expect((await second.admin('GET', '/api/admin-keys')).json.items).toHaveLength(1);
-    } finally {
-      await second.stop();
-    }
+    onTestFinished(() => second.stop());
+    expect(second.running.ownerLink).toBeUndefined();
+    expect((await second.admin('GET', '/api/me')).json).toEqual(before);
+    expect((await second.admin('GET', '/api/admin-keys')).json.items).toHaveLength(1);
   });
 });
 
 describe('the session cookie', () => {
-  test('over http on loopback the cookie is svault, HttpOnly and Lax, without Secure', async () => {
-    const token = await freshToken();
-    const answer = await service.anyone('POST', '/api/login/link', { body: { token } });
-    expect(answer.headers.get('set-cookie')).toMatch(
-      /^svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
-    );
-  });
-
   test('over https the cookie is __Host-svault and Secure', async () => {
     const own = await startService({ SV_BASE_URL: 'https://svault.example' });
     const token = new URL(own.running.ownerLink ?? '').searchParams.get('token');
-    try {
-      const answer = await own.anyone('POST', '/api/login/link', { body: { token } });
-      expect(answer.headers.get('set-cookie')).toMatch(
-        /^__Host-svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=604800$/,
-      );
-    } finally {
-      await own.stop();
-    }
+    onTestFinished(() => own.stop());
+    const answer = await own.anyone('POST', '/api/login/link', { body: { token } });
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^__Host-svault=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=604800$/,
+    );
   });
 
-  test('a state-changing request with the cookie needs the Origin of this service, reading does not', async () => {
-    const link = await freshLink();
-    const session = await signInBy(service, link);
+  test('a state-changing request with the cookie needs the Origin of this service, and an Authorization header replaces the cookie', async () => {
+    const session = await signInBy(service, await freshLink());
     expect((await session('GET', '/api/me', { headers: { origin: '' } })).status).toBe(200);
+    const wrong = { authorization: 'Bearer svadmin_wrong' };
+    expect((await session('GET', '/api/me', { headers: wrong })).status).toBe(401);
     expect((await session('POST', '/api/vault/lock')).status).toBe(200);
     for (const origin of ['', 'https://evil.example', 'null', `${BASE_URL}0`]) {
       const answer = await session('POST', '/api/vault/unlock', { headers: { origin } });
@@ -127,16 +117,8 @@ describe('the session cookie', () => {
     expect((await session('POST', '/api/vault/unlock')).status).toBe(200);
   });
 
-  test('an Authorization header replaces the cookie, even a wrong one', async () => {
-    const link = await freshLink();
-    const session = await signInBy(service, link);
-    const answer = await session('GET', '/api/me', { headers: { authorization: 'Bearer svadmin_wrong' } });
-    expect(answer.status).toBe(401);
-  });
-
   test('a session expires after 8 idle hours, and after 7 days', async () => {
-    const link = await freshLink();
-    const session = await signInBy(service, link);
+    const session = await signInBy(service, await freshLink());
     const status = async () => (await session('GET', '/api/me')).status;
     for (let hours = 0; hours < 7 * 24 - 6; hours += 6) {
       service.clock.advance(6 * HOUR_MS);
@@ -150,8 +132,7 @@ describe('the session cookie', () => {
   });
 
   test('signing out ends the session on the server', async () => {
-    const link = await freshLink();
-    const session = await signInBy(service, link);
+    const session = await signInBy(service, await freshLink());
     const out = await session('POST', '/api/logout');
     expect(out.status).toBe(204);
     expect(out.headers.get('set-cookie')).toMatch(/^svault=; .*Max-Age=0$/);
@@ -159,8 +140,7 @@ describe('the session cookie', () => {
   });
 
   test('sessions are listed and ended one by one', async () => {
-    const link = await freshLink();
-    const session = await signInBy(service, link);
+    const session = await signInBy(service, await freshLink());
     const list = await session('GET', '/api/sessions');
     const item = list.json.items.find(({ current }: { current: boolean }) => current);
     expect(item).toMatchObject({ kind: 'console', current: true });
@@ -204,13 +184,10 @@ describe('admin keys', () => {
       ...later,
       env: { ...place.env, SV_BOOTSTRAP_ADMIN_KEY: later.adminKey },
     });
-    try {
-      expect((await second.admin('GET', '/api/me')).status).toBe(200);
-      const former = clientOf(second.running.url, { authorization: `Bearer ${place.adminKey}` });
-      expect((await former('GET', '/api/me')).status).toBe(401);
-    } finally {
-      await second.stop();
-    }
+    onTestFinished(() => second.stop());
+    expect((await second.admin('GET', '/api/me')).status).toBe(200);
+    const former = clientOf(second.running.url, { authorization: `Bearer ${place.adminKey}` });
+    expect((await former('GET', '/api/me')).status).toBe(401);
   });
 
   test('without SV_BOOTSTRAP_EMAIL there is one owner, whose address a later setting adds', async () => {
@@ -224,11 +201,8 @@ describe('admin keys', () => {
     expect(after).toEqual({ ...before, email: 'named@example.org' });
     await second.running.close();
     const third = await serveOn(place);
-    try {
-      expect((await third.admin('GET', '/api/me')).json).toEqual(after);
-    } finally {
-      await third.stop();
-    }
+    onTestFinished(() => third.stop());
+    expect((await third.admin('GET', '/api/me')).json).toEqual(after);
   });
 });
 
@@ -237,8 +211,6 @@ describe('uniform 401', () => {
     ['nothing', {}],
     ['an unknown key', { authorization: `Bearer svadmin_${'x'.repeat(43)}` }],
     ['an agent key', { authorization: `Bearer svagent_${'x'.repeat(43)}` }],
-    ['another scheme', { authorization: 'Basic c3ZhZG1pbl9hOmI=' }],
-    ['an empty bearer', { authorization: 'Bearer ' }],
     ['an unknown cookie', { cookie: 'svault=abc' }],
     ['two cookies of the name', { cookie: 'svault=abc; svault=abd' }],
   ])('%s gets the same 401, byte for byte', async (_what, headers) => {

@@ -8,6 +8,15 @@ import { BASE_URL } from './management-service.ts';
 export const CLIENT = { id: 'svault', secret: 'a secret of thirty-two characters' };
 export const CALLBACK = '/api/login/oidc/callback';
 
+/** Settings of a service whose users sign in at a provider. */
+export const settingsFor = ({ issuer }: Pick<TestProvider, 'issuer'>) => ({
+  SV_OIDC_ISSUER: issuer,
+  SV_OIDC_CLIENT_ID: CLIENT.id,
+  SV_OIDC_CLIENT_SECRET: CLIENT.secret,
+});
+/** The claims of the owner. */
+export const OWNER = { email: 'owner@example.org', email_verified: true };
+
 /** The claims of a person. */
 export interface Person {
   readonly email?: unknown;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type ManagementService, startService } from './management-service.ts';
 
 /** A service for the tests of a file or a `describe`; its members are there once the first `beforeAll` has run. */
@@ -9,5 +9,12 @@ export function useService(more?: Readonly<Record<string, string>>): ManagementS
     ({ stop } = Object.assign(service, await startService(more)));
   });
   afterAll(() => stop?.());
+  return service;
+}
+
+/** A service for the rest of a test. */
+export async function serviceInTest(more?: Readonly<Record<string, string>>): Promise<ManagementService> {
+  const service = await startService(more);
+  onTestFinished(() => service.stop());
   return service;
 }
