@@ -69,7 +69,7 @@ export interface ProxyStore {
 }
 
 /** Settings of a deleted proxy that a webhook may still have. */
-interface ProxyRemoval {
+export interface ProxyRemoval {
   readonly vaultId: Id<'vlt'>;
   readonly webhookId: string;
   readonly proxyId: Id<'prx'>;

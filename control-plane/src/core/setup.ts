@@ -17,7 +17,7 @@ export const isSetupStep = (text: string): text is SetupStep =>
 export const SETUP_STATES = ['open', 'done', 'dismissed'] as const;
 export type SetupState = (typeof SETUP_STATES)[number];
 
-interface SetupMark {
+export interface SetupMark {
   readonly step: SetupStep;
   readonly state: SetupState;
   readonly markedAt: string;

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { AeadFailed } from '@svault/server-kit/aead';
 import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-keys';
 import { type Secret, fromBase64url, toBase64url } from '@svault/shared';
-import type { Schema } from './schema/schema.ts';
+import type { Schema } from './schema.ts';
 
 /** The root key of the settings does not open this database. Nothing was changed. */
 class WrongMasterKey extends Error {

@@ -7,7 +7,7 @@ import type { AuditCommit } from '../audit/audit-writer.ts';
 import type { LeaderLease } from '../core/background-job.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import type { SharedOutages } from '../core/shared-outages.ts';
-import type { Schema } from './schema/schema.ts';
+import type { Schema } from './schema.ts';
 
 /** An open database of either kind. */
 export interface Database {

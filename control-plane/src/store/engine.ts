@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { StampedAuditEvent } from '../core/audit-event.ts';
-import type { Schema } from './schema/schema.ts';
+import type { Schema } from './schema.ts';
 
 /** Where the two databases differ behind the same stores. */
 export interface Engine {

@@ -7,7 +7,7 @@ import { administer, databaseUrl } from '@svault/test-kit/test-database';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../../src/store/migrations/migrate.ts';
 import { createPostgresPool } from '../../src/store/postgres/postgres-pool.ts';
-import type { Schema } from '../../src/store/schema/schema.ts';
+import type { Schema } from '../../src/store/schema.ts';
 import { textInByteOrder } from '../../src/store/postgres/text-in-byte-order.ts';
 
 const TEMPLATE = 'svault_template';

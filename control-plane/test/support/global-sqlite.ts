@@ -6,7 +6,7 @@ import { Kysely } from 'kysely';
 import type { TestProject } from 'vitest/node';
 import { sqliteDialect } from '../../src/store/sqlite/kysely-dialect.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
-import type { Schema } from '../../src/store/schema/schema.ts';
+import type { Schema } from '../../src/store/schema.ts';
 
 /**
  * For a project whose tests keep the service's state in SQLite: migrates a file that each test's own is copied from,

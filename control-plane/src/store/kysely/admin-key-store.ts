@@ -1,95 +1,45 @@
-import type { Kysely, Selectable } from 'kysely';
-import type { AdminKey, AdminKeyStore } from '../../core/admin-key.ts';
-import { pageOf } from '../../core/paging.ts';
-import { afterKey } from './pagination.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Kysely } from 'kysely';
+import type { AdminKeyStore } from '../../core/admin-key.ts';
+import type { Schema } from '../schema.ts';
+import { all, changesRow, first, pageBy, run } from './queries.ts';
+import { toEntity, toRow } from './rows.ts';
+
+/** Without the hash. */
+const ADMIN_KEY = [
+  'admin_keys.id',
+  'admin_keys.vault_id',
+  'user_id',
+  'name',
+  'origin',
+  'key_prefix',
+  'admin_keys.created_at',
+  'last_used_at',
+] as const;
 
 export function createAdminKeyStore(db: Kysely<Schema>): AdminKeyStore {
+  const keys = db.selectFrom('admin_keys').select(ADMIN_KEY);
+  const withUser = db
+    .selectFrom('admin_keys')
+    .innerJoin('users', 'users.id', 'admin_keys.user_id')
+    .select('users.role')
+    .where('users.deleted_at', 'is', null);
   return {
-    add: async (key) => {
-      const row = {
-        id: key.id,
-        vault_id: key.vaultId,
-        user_id: key.userId,
-        name: key.name,
-        origin: key.origin,
-        key_hash: key.keyHash,
-        key_prefix: key.keyPrefix,
-        created_at: key.createdAt,
-        last_used_at: key.lastUsedAt ?? null,
-      };
-      await db.insertInto('admin_keys').values(row).execute();
-    },
-    findByHash: async (keyHash) => {
-      const row = await db
-        .selectFrom('admin_keys')
-        .innerJoin('users', 'users.id', 'admin_keys.user_id')
-        .selectAll('admin_keys')
-        .select('users.role')
-        .where('key_hash', '=', keyHash)
-        .where('users.deleted_at', 'is', null)
-        .executeTakeFirst();
-      return row && { ...toAdminKey(row), role: row.role };
-    },
-    roleOf: async (vaultId, id) => {
-      const row = await db
-        .selectFrom('admin_keys')
-        .innerJoin('users', 'users.id', 'admin_keys.user_id')
-        .select('users.role')
-        .where('admin_keys.vault_id', '=', vaultId)
-        .where('admin_keys.id', '=', id)
-        .where('users.deleted_at', 'is', null)
-        .executeTakeFirst();
-      return row?.role;
-    },
-    list: async (vaultId, page) => {
-      const rows = await db
-        .selectFrom('admin_keys')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where(afterKey(['created_at', 'id'], page))
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(page.limit + 1)
-        .execute();
-      return pageOf(rows.map(toAdminKey), page.limit, ({ createdAt, id }) => [createdAt, id]);
-    },
-    remove: async (vaultId, id) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('admin_keys')
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow();
-      return numDeletedRows > 0n;
-    },
-    idsOfUser: async (userId) => {
-      const rows = await db.selectFrom('admin_keys').select('id').where('user_id', '=', userId).execute();
-      return rows.map(({ id }) => id);
-    },
-    findFromSettings: async (userId) => {
-      const row = await db
-        .selectFrom('admin_keys')
-        .selectAll()
-        .where('user_id', '=', userId)
-        .where('origin', '=', 'settings')
-        .executeTakeFirst();
-      return row && { ...toAdminKey(row), keyHash: row.key_hash };
-    },
-    touch: async (id, usedAt) => {
-      await db.updateTable('admin_keys').set({ last_used_at: usedAt }).where('id', '=', id).execute();
-    },
-  };
-}
-
-function toAdminKey(row: Selectable<Schema['admin_keys']>): AdminKey {
-  return {
-    id: row.id,
-    vaultId: row.vault_id,
-    userId: row.user_id,
-    name: row.name,
-    origin: row.origin,
-    keyPrefix: row.key_prefix,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at ?? undefined,
+    add: (key) => run(db.insertInto('admin_keys').values(toRow(key))),
+    findByHash: (keyHash) => first(withUser.select(ADMIN_KEY).where('key_hash', '=', keyHash), toEntity),
+    roleOf: (vaultId, id) =>
+      first(
+        withUser.where('admin_keys.vault_id', '=', vaultId).where('admin_keys.id', '=', id),
+        ({ role }) => role,
+      ),
+    list: (vaultId, page) =>
+      pageBy(['created_at', 'id'], keys.where('vault_id', '=', vaultId), page, toEntity),
+    remove: (vaultId, id) =>
+      changesRow(db.deleteFrom('admin_keys').where('vault_id', '=', vaultId).where('id', '=', id)),
+    idsOfUser: (userId) =>
+      all(db.selectFrom('admin_keys').select('id').where('user_id', '=', userId), ({ id }) => id),
+    findFromSettings: (userId) =>
+      first(keys.select('key_hash').where('user_id', '=', userId).where('origin', '=', 'settings'), toEntity),
+    touch: (id, usedAt) =>
+      run(db.updateTable('admin_keys').set({ last_used_at: usedAt }).where('id', '=', id)),
   };
 }

@@ -1,6 +1,6 @@
 import type { Outcome } from '@svault/shared/schemas';
 import type { AuditDetail, AuditEvent, AuditEventType } from '../../core/audit-event.ts';
-import type { AuditEventRow } from '../schema/decision-schema.ts';
+import type { AuditEventRow } from '../schema.ts';
 
 /** Every column, in the order of statements that bind by position. */
 export const AUDIT_COLUMNS = [
@@ -41,7 +41,7 @@ export function toAuditRow(event: AuditEvent): AuditEventRow {
 export function fromAuditRow(row: AuditEventRow): AuditEvent {
   return {
     vaultId: row.vault_id,
-    seq: Number(row.seq),
+    seq: row.seq,
     id: row.id,
     eventType: row.event_type as AuditEventType,
     outcome: row.outcome as Outcome,

@@ -10,10 +10,11 @@ import {
 } from '../../core/audit-event.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../../core/audit-store.ts';
 import { EMPTY_CHAIN } from '../../audit/chain.ts';
-import type { AuditEventRow } from '../schema/decision-schema.ts';
 import { fromAuditRow } from './audit-rows.ts';
+import { all, changesRow, run } from './queries.ts';
+import { toEntity } from './rows.ts';
 import type { Engine } from '../engine.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { AuditEventRow, Schema } from '../schema.ts';
 
 /** @param db of a unit of work, so that an event is written with the change that it reports */
 export function createAuditStore(
@@ -43,13 +44,13 @@ export function createAuditStore(
       if (conditions.length === 0) return seen(await inOrder.selectAll().limit(limit).execute(), limit);
       const { rows, oldest } = await db
         .selectFrom(inOrder.select('seq').limit(MAX_LOOKED_AT).as('looked_at'))
-        .select(({ fn }) => [fn.countAll().as('rows'), fn.min('seq').as('oldest')])
+        .select(({ fn }) => [fn.countAll<number>().as('rows'), fn.min('seq').as('oldest')])
         .executeTakeFirstOrThrow();
-      if (Number(rows) === 0) return { events: [], reached: undefined };
-      let query = inOrder.selectAll().where('seq', '>=', Number(oldest));
+      if (rows === 0) return { events: [], reached: undefined };
+      let query = inOrder.selectAll().where('seq', '>=', oldest);
       for (const [column, comparison, value] of conditions) query = query.where(column, comparison, value);
       const found = seen(await query.limit(limit).execute(), limit);
-      const lookedAt = Number(rows) < MAX_LOOKED_AT ? undefined : Number(oldest);
+      const lookedAt = rows < MAX_LOOKED_AT ? undefined : oldest;
       return { ...found, reached: found.reached ?? lookedAt };
     },
 
@@ -58,110 +59,96 @@ export function createAuditStore(
         .select(['seq', 'occurred_at', 'event_type', 'outcome', 'event_count'])
         .limit(rows);
       const counted = (outcome: Outcome) =>
-        sql<
-          number | null
-        >`sum(case when event_type in (${sql.join(CREDENTIAL_REQUESTS)}) and occurred_at >= ${since}
-          and outcome = ${outcome} then coalesce(event_count, 1) else 0 end)`;
-      const row = await db
+        sql<number>`coalesce(sum(case when event_type in (${sql.join(CREDENTIAL_REQUESTS)}) and occurred_at >= ${since}
+          and outcome = ${outcome} then coalesce(event_count, 1) else 0 end), 0)`;
+      const { read, firstSeq, oldestAt, newestAt, ...counts } = await db
         .selectFrom(newest.as('looked_at'))
         .select(({ fn }) => [
           counted('success').as('accesses'),
           counted('denied').as('denied'),
-          counted('rate_limited').as('rate_limited'),
+          counted('rate_limited').as('rateLimited'),
           counted('error').as('errors'),
-          fn.countAll().as('rows'),
-          fn.min('seq').as('oldest_seq'),
-          fn.min('occurred_at').as('oldest_at'),
-          fn.max('occurred_at').as('newest_at'),
+          fn.countAll<number>().as('read'),
+          fn.min('seq').as('firstSeq'),
+          fn.min('occurred_at').as('oldestAt'),
+          fn.max('occurred_at').as('newestAt'),
         ])
         .executeTakeFirstOrThrow();
-      const counts = {
-        accesses: Number(row.accesses),
-        denied: Number(row.denied),
-        rateLimited: Number(row.rate_limited),
-        errors: Number(row.errors),
-      };
-      const { oldest_seq: firstSeq, oldest_at: oldestAt, newest_at: newestAt } = row;
-      const all = { firstSeq: Number(firstSeq), oldestAt, newestAt };
-      return { counts, rows: Number(row.rows) < rows ? undefined : all };
+      return { counts, rows: read < rows ? undefined : { firstSeq, oldestAt, newestAt } };
     },
 
-    after: async (vaultId, seq, limit) => {
-      const rows = await db
-        .selectFrom('audit_events')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where('seq', '>', seq)
-        .orderBy('seq')
-        .limit(limit)
-        .execute();
-      return rows.map(fromAuditRow);
-    },
+    after: (vaultId, seq, limit) =>
+      all(
+        db
+          .selectFrom('audit_events')
+          .selectAll()
+          .where('vault_id', '=', vaultId)
+          .where('seq', '>', seq)
+          .orderBy('seq')
+          .limit(limit),
+        fromAuditRow,
+      ),
 
-    vaultsToVerify: async () => {
-      const rows = await db
-        .selectFrom('vaults')
-        .select('id')
-        .union(db.selectFrom('audit_chains').select('vault_id as id'))
-        .orderBy('id')
-        .execute();
-      return rows.map((row) => row.id);
-    },
+    vaultsToVerify: () =>
+      all(
+        db
+          .selectFrom('vaults')
+          .select('id')
+          .union(db.selectFrom('audit_chains').select('vault_id as id'))
+          .orderBy('id'),
+        ({ id }) => id,
+      ),
 
-    oldest: async ({ after = '' as Id<'vlt'>, limit }) => {
-      const rows = await db
-        .selectFrom('audit_chains')
-        .leftJoin('audit_events', (join) =>
-          join
-            .onRef('audit_events.vault_id', '=', 'audit_chains.vault_id')
-            .on('audit_events.seq', '=', ({ eb, ref }) => eb(ref('audit_chains.start_seq'), '+', 1)),
-        )
-        .select(['audit_chains.vault_id', 'audit_events.occurred_at'])
-        .where('audit_chains.vault_id', '>', after)
-        .orderBy('audit_chains.vault_id')
-        .limit(limit)
-        .execute();
-      return rows.map((row) => ({ vaultId: row.vault_id, oldestAt: row.occurred_at ?? undefined }));
-    },
+    oldest: ({ after = '' as Id<'vlt'>, limit }) =>
+      all(
+        db
+          .selectFrom('audit_chains')
+          .leftJoin('audit_events', (join) =>
+            join
+              .onRef('audit_events.vault_id', '=', 'audit_chains.vault_id')
+              .on('audit_events.seq', '=', ({ eb, ref }) => eb(ref('audit_chains.start_seq'), '+', 1)),
+          )
+          .select(['audit_chains.vault_id', 'audit_events.occurred_at as oldest_at'])
+          .where('audit_chains.vault_id', '>', after)
+          .orderBy('audit_chains.vault_id')
+          .limit(limit),
+        toEntity,
+      ),
 
     cutStart: async (vaultId, from, to) => {
-      const { numUpdatedRows } = await db
+      const cut = db
         .updateTable('audit_chains')
         .set({ start_seq: to.seq, start_hash: to.hash })
         .where('vault_id', '=', vaultId)
         .where('start_seq', '=', from.seq)
         .where('start_hash', '=', from.hash)
-        .where('head_seq', '>', to.seq)
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) return false;
-      await db
-        .deleteFrom('audit_events')
-        .where('vault_id', '=', vaultId)
-        .where('seq', '<=', to.seq)
-        .execute();
+        .where('head_seq', '>', to.seq);
+      if (!(await changesRow(cut))) return false;
+      await run(db.deleteFrom('audit_events').where('vault_id', '=', vaultId).where('seq', '<=', to.seq));
       return true;
     },
 
-    backlog: async ({ after, limit }) => {
-      let query = db
-        .selectFrom('audit_chains')
-        .innerJoin('webhook_links', 'webhook_links.vault_id', 'audit_chains.vault_id')
-        .select(['audit_chains.vault_id', 'shipped_seq'])
-        .whereRef('shipped_seq', '<', 'head_seq');
-      if (after !== undefined) query = query.where('audit_chains.vault_id', '>', after);
-      const rows = await query.orderBy('audit_chains.vault_id').limit(limit).execute();
-      return rows.map((row) => ({ vaultId: row.vault_id, shippedSeq: Number(row.shipped_seq) }));
-    },
+    backlog: ({ after = '' as Id<'vlt'>, limit }) =>
+      all(
+        db
+          .selectFrom('audit_chains')
+          .innerJoin('webhook_links', 'webhook_links.vault_id', 'audit_chains.vault_id')
+          .select(['audit_chains.vault_id', 'shipped_seq'])
+          .whereRef('shipped_seq', '<', 'head_seq')
+          .where('audit_chains.vault_id', '>', after)
+          .orderBy('audit_chains.vault_id')
+          .limit(limit),
+        toEntity,
+      ),
 
-    markShipped: async (vaultId, from, to) => {
-      const { numUpdatedRows } = await db
-        .updateTable('audit_chains')
-        .set({ shipped_seq: to })
-        .where('vault_id', '=', vaultId)
-        .where('shipped_seq', '=', from)
-        .executeTakeFirstOrThrow();
-      return numUpdatedRows > 0n;
-    },
+    markShipped: (vaultId, from, to) =>
+      changesRow(
+        db
+          .updateTable('audit_chains')
+          .set({ shipped_seq: to })
+          .where('vault_id', '=', vaultId)
+          .where('shipped_seq', '=', from),
+      ),
   };
 }
 
@@ -174,9 +161,9 @@ export async function chainOf(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<A
     .executeTakeFirst();
   if (row === undefined) return { head: EMPTY_CHAIN, start: EMPTY_CHAIN, shippedSeq: 0 };
   return {
-    head: { seq: Number(row.head_seq), hash: row.head_hash },
-    start: { seq: Number(row.start_seq), hash: row.start_hash },
-    shippedSeq: Number(row.shipped_seq),
+    head: { seq: row.head_seq, hash: row.head_hash },
+    start: { seq: row.start_seq, hash: row.start_hash },
+    shippedSeq: row.shipped_seq,
   };
 }
 

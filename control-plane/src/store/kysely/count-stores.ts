@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { OverviewStore } from '../../core/overview.ts';
 import type { QuotaNoun, QuotaStore } from '../../core/quotas.ts';
-import type { Schema } from '../schema/schema.ts';
-import { countUpTo } from './pagination.ts';
+import type { Schema } from '../schema.ts';
+import { countUpTo } from './queries.ts';
 
 const TABLES = {
   agents: 'agents',

@@ -1,121 +1,86 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { Folder, FolderStore } from '../../core/folder.ts';
-import { pageOf } from '../../core/paging.ts';
-import { afterKey, chunksOf, countUpTo } from './pagination.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { FolderStore } from '../../core/folder.ts';
+import type { Schema } from '../schema.ts';
+import {
+  all,
+  changesRow,
+  chunksOf,
+  countUpTo,
+  first,
+  pageBy,
+  rowsChanged,
+  rowsOfChunks,
+  run,
+} from './queries.ts';
+import { toChanges, toEntity, toRow } from './rows.ts';
 
 export function createFolderStore(db: Kysely<Schema>): FolderStore {
-  const namesIn = async (folderId: Id<'fld'>): Promise<string[]> => {
-    const rows = await db
-      .selectFrom('folder_tokens')
-      .select('service_name')
-      .where('folder_id', '=', folderId)
-      .orderBy('service_name')
-      .execute();
-    return rows.map((row) => row.service_name);
-  };
+  const folders = (vaultId: Id<'vlt'>) =>
+    db.selectFrom('folders').selectAll().where('vault_id', '=', vaultId);
+  const withNames = async <Row extends { readonly id: Id<'fld'> }>(folder: Row) => ({
+    ...folder,
+    serviceNames: await all(
+      db
+        .selectFrom('folder_tokens')
+        .select('service_name')
+        .where('folder_id', '=', folder.id)
+        .orderBy('service_name'),
+      (row) => row.service_name,
+    ),
+  });
   const fill = async (vaultId: Id<'vlt'>, folderId: Id<'fld'>, serviceNames: readonly string[]) => {
     const rows = serviceNames.map((name) => ({ vault_id: vaultId, folder_id: folderId, service_name: name }));
-    for (const chunk of chunksOf(rows)) await db.insertInto('folder_tokens').values(chunk).execute();
+    for (const chunk of chunksOf(rows)) await run(db.insertInto('folder_tokens').values(chunk));
   };
-  const empty = async (vaultId: Id<'vlt'>, folderId: Id<'fld'>): Promise<void> => {
-    await db
-      .deleteFrom('folder_tokens')
-      .where('folder_id', '=', folderId)
-      .where('vault_id', '=', vaultId)
-      .execute();
-  };
+  const empty = (vaultId: Id<'vlt'>, folderId: Id<'fld'>) =>
+    run(db.deleteFrom('folder_tokens').where('folder_id', '=', folderId).where('vault_id', '=', vaultId));
 
   return {
-    add: async ({ id, vaultId, name, serviceNames, createdAt, updatedAt }) => {
-      const row = { id, vault_id: vaultId, name, created_at: createdAt, updated_at: updatedAt };
-      await db.insertInto('folders').values(row).execute();
-      await fill(vaultId, id, serviceNames);
+    add: async ({ serviceNames, ...folder }) => {
+      await run(db.insertInto('folders').values(toRow(folder)));
+      await fill(folder.vaultId, folder.id, serviceNames);
     },
     get: async (vaultId, id) => {
-      const row = await db
-        .selectFrom('folders')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id as Id<'fld'>)
-        .executeTakeFirst();
-      return row && toFolder(row, await namesIn(row.id));
+      const folder = await first(folders(vaultId).where('id', '=', id as Id<'fld'>), toEntity);
+      return folder && withNames(folder);
     },
     list: async (vaultId, page) => {
-      const rows = await db
-        .selectFrom('folders')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where(afterKey(['created_at', 'id'], page))
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(page.limit + 1)
-        .execute();
-      const { items, ...rest } = pageOf(rows, page.limit, (row) => [row.created_at, row.id]);
-      const folders: Folder[] = [];
-      for (const row of items) folders.push(toFolder(row, await namesIn(row.id)));
-      return { ...rest, items: folders };
+      const found = await pageBy(['created_at', 'id'], folders(vaultId), page, toEntity);
+      const items = [];
+      for (const folder of found.items) items.push(await withNames(folder));
+      return { ...found, items };
     },
     count: (vaultId, atMost) =>
       countUpTo(db, db.selectFrom('folders').where('vault_id', '=', vaultId), atMost),
     update: async (vaultId, id, { name, serviceNames }, updatedAt) => {
-      await db
-        .updateTable('folders')
-        .set({ updated_at: updatedAt, ...(name !== undefined && { name }) })
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .execute();
+      const changes = toChanges({ name, updatedAt });
+      await run(db.updateTable('folders').set(changes).where('vault_id', '=', vaultId).where('id', '=', id));
       if (serviceNames === undefined) return;
       await empty(vaultId, id);
       await fill(vaultId, id, serviceNames);
     },
     remove: async (vaultId, id) => {
       await empty(vaultId, id);
-      const { numDeletedRows } = await db
-        .deleteFrom('folders')
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow();
-      return numDeletedRows > 0n;
+      return changesRow(db.deleteFrom('folders').where('vault_id', '=', vaultId).where('id', '=', id));
     },
     ofTokens: async (vaultId, serviceNames) => {
-      const folders = new Map<string, Id<'fld'>[]>();
-      for (const chunk of chunksOf(serviceNames)) {
-        const rows = await db
-          .selectFrom('folder_tokens')
-          .select(['service_name', 'folder_id'])
-          .where('vault_id', '=', vaultId)
-          .where('service_name', 'in', chunk)
-          .orderBy('service_name')
-          .orderBy('folder_id')
-          .execute();
-        for (const [name, group] of Map.groupBy(rows, (row) => row.service_name))
-          folders.set(
-            name,
-            group.map((row) => row.folder_id),
-          );
-      }
-      return folders;
-    },
-    forgetToken: async (vaultId, serviceName) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('folder_tokens')
+      const inFolders = db
+        .selectFrom('folder_tokens')
+        .select(['service_name', 'folder_id'])
         .where('vault_id', '=', vaultId)
-        .where('service_name', '=', serviceName)
-        .executeTakeFirstOrThrow();
-      return Number(numDeletedRows);
+        .orderBy('service_name')
+        .orderBy('folder_id');
+      const rows = await rowsOfChunks(serviceNames, (chunk) => inFolders.where('service_name', 'in', chunk));
+      const groups = Map.groupBy(rows, (row) => row.service_name);
+      return new Map([...groups].map(([name, group]) => [name, group.map((row) => row.folder_id)]));
     },
-  };
-}
-
-function toFolder(row: Selectable<Schema['folders']>, serviceNames: readonly string[]): Folder {
-  return {
-    id: row.id,
-    vaultId: row.vault_id,
-    name: row.name,
-    serviceNames,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    forgetToken: (vaultId, serviceName) =>
+      rowsChanged(
+        db
+          .deleteFrom('folder_tokens')
+          .where('vault_id', '=', vaultId)
+          .where('service_name', '=', serviceName),
+      ),
   };
 }

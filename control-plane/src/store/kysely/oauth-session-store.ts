@@ -2,126 +2,67 @@ import type { Id } from '@svault/shared';
 import type { Kysely, Selectable } from 'kysely';
 import type {
   AccessToken,
-  OauthCode,
   OauthCodeStore,
   OauthSession,
   OauthSessionStore,
 } from '../../core/oauth-session.ts';
-import type { PreviousRefreshToken } from '../../core/session.ts';
-import type { Schema } from '../schema/schema.ts';
-import { toSession } from './session-store.ts';
+import type { Schema } from '../schema.ts';
+import { all, first, run } from './queries.ts';
+import { toEntity, toRow } from './rows.ts';
+import { SESSION, type SessionColumns, formerRefresh, previousRefresh, toSession } from './session-store.ts';
 
 export function createOauthCodeStore(db: Kysely<Schema>): OauthCodeStore {
   return {
-    add: async (code) => {
-      const row = {
-        code_hash: code.codeHash,
-        vault_id: code.vaultId,
-        user_id: code.userId,
-        agent_id: code.agentId,
-        client_id: code.clientId,
-        client_name: code.clientName,
-        redirect_uri: code.redirectUri,
-        code_challenge: code.codeChallenge,
-        audience: code.audience,
-        expires_at: code.expiresAt,
-      };
-      await db.insertInto('oauth_codes').values(row).execute();
-    },
-    find: async (codeHash) => {
-      const row = await db
-        .selectFrom('oauth_codes')
-        .selectAll()
-        .where('code_hash', '=', codeHash)
-        .executeTakeFirst();
-      return row && toCode(row);
-    },
-    take: async (codeHash) => {
-      const row = await db
-        .deleteFrom('oauth_codes')
-        .where('code_hash', '=', codeHash)
-        .returningAll()
-        .executeTakeFirst();
-      return row && toCode(row);
-    },
-    removeOfUser: async (userId) => {
-      await db.deleteFrom('oauth_codes').where('user_id', '=', userId).execute();
-    },
-    removeExpired: async (now) => {
-      await db.deleteFrom('oauth_codes').where('expires_at', '<=', now).execute();
-    },
+    add: (code) => run(db.insertInto('oauth_codes').values(toRow(code))),
+    find: (codeHash) =>
+      first(db.selectFrom('oauth_codes').selectAll().where('code_hash', '=', codeHash), toEntity),
+    take: (codeHash) =>
+      first(db.deleteFrom('oauth_codes').where('code_hash', '=', codeHash).returningAll(), toEntity),
+    removeOfUser: (userId) => run(db.deleteFrom('oauth_codes').where('user_id', '=', userId)),
+    removeExpired: (now) => run(db.deleteFrom('oauth_codes').where('expires_at', '<=', now)),
   };
 }
-
-const toCode = (row: Selectable<Schema['oauth_codes']>): OauthCode => ({
-  codeHash: row.code_hash,
-  vaultId: row.vault_id,
-  userId: row.user_id,
-  agentId: row.agent_id,
-  clientId: row.client_id,
-  clientName: row.client_name,
-  redirectUri: row.redirect_uri,
-  codeChallenge: row.code_challenge,
-  audience: row.audience,
-  expiresAt: row.expires_at,
-});
 
 export function createOauthSessionStore(db: Kysely<Schema>): OauthSessionStore {
   const sessions = db
     .selectFrom('oauth_sessions')
     .innerJoin('sessions', 'sessions.id', 'oauth_sessions.session_id')
-    .selectAll('sessions')
+    .select(SESSION)
     .selectAll('oauth_sessions');
+  const addAccess = (sessionId: Id<'ses'>, { tokenHash, issuedAt, expiresAt }: AccessToken) => {
+    const row = toRow({ sessionId, tokenHash, issuedAt, expiresAt });
+    return run(db.insertInto('oauth_access_tokens').values(row));
+  };
   return {
-    add: async ({ sessionId, ...session }, access) => {
-      const row = {
-        session_id: sessionId,
-        agent_id: session.agentId,
-        client_id: session.clientId,
-        audience: session.audience,
-        code_hash: session.codeHash ?? null,
-        refresh_hash: session.refreshHash ?? null,
-      };
-      await db.insertInto('oauth_sessions').values(row).execute();
-      await db.insertInto('oauth_access_tokens').values(toAccessRow(sessionId, access)).execute();
+    add: async ({ sessionId, agentId, clientId, audience, codeHash, refreshHash }, access) => {
+      const row = toRow({ sessionId, agentId, clientId, audience, codeHash, refreshHash });
+      await run(db.insertInto('oauth_sessions').values(row));
+      await addAccess(sessionId, access);
     },
-    find: async (familyHash) => {
-      const row = await sessions.where('sessions.token_hash', '=', familyHash).executeTakeFirst();
-      return row && toOauthSession(row);
-    },
-    findByCode: async (codeHash) => {
-      const row = await sessions.where('oauth_sessions.code_hash', '=', codeHash).executeTakeFirst();
-      return row && toOauthSession(row);
-    },
-    findByAccess: async (tokenHash) => {
-      const row = await sessions
-        .innerJoin('oauth_access_tokens', 'oauth_access_tokens.session_id', 'oauth_sessions.session_id')
-        .where('oauth_access_tokens.token_hash', '=', tokenHash)
-        .executeTakeFirst();
-      return row && toOauthSession(row);
-    },
-    ofClient: async (vaultId, clientId) => {
-      const rows = await sessions
-        .where('oauth_sessions.client_id', '=', clientId)
-        .where('sessions.vault_id', '=', vaultId)
-        .execute();
-      return rows.map(toOauthSession);
-    },
-    addAccess: async (sessionId, access) => {
-      await db.insertInto('oauth_access_tokens').values(toAccessRow(sessionId, access)).execute();
-    },
-    rotate: async (sessionId, next, previous) => {
-      await db
-        .updateTable('oauth_sessions')
-        .set({
-          refresh_hash: next.refreshHash,
-          former_refresh_hash: previous.refreshHash,
-          rotated_at: previous.rotatedAt,
-          rotation_seed_wrapped: previous.wrappedSeed,
-        })
-        .where('session_id', '=', sessionId)
-        .execute();
-      await db.insertInto('oauth_access_tokens').values(toAccessRow(sessionId, next.access)).execute();
+    find: (familyHash) => first(sessions.where('sessions.token_hash', '=', familyHash), toOauthSession),
+    findByCode: (codeHash) =>
+      first(sessions.where('oauth_sessions.code_hash', '=', codeHash), toOauthSession),
+    findByAccess: (tokenHash) =>
+      first(
+        sessions
+          .innerJoin('oauth_access_tokens', 'oauth_access_tokens.session_id', 'oauth_sessions.session_id')
+          .where('oauth_access_tokens.token_hash', '=', tokenHash),
+        toOauthSession,
+      ),
+    ofClient: (vaultId, clientId) =>
+      all(
+        sessions.where('oauth_sessions.client_id', '=', clientId).where('sessions.vault_id', '=', vaultId),
+        toOauthSession,
+      ),
+    addAccess,
+    rotate: async (sessionId, { refreshHash, access }, previous) => {
+      await run(
+        db
+          .updateTable('oauth_sessions')
+          .set({ refresh_hash: refreshHash, ...formerRefresh(previous) })
+          .where('session_id', '=', sessionId),
+      );
+      await addAccess(sessionId, access);
     },
     introspect: (tokenHash) =>
       db
@@ -138,32 +79,15 @@ export function createOauthSessionStore(db: Kysely<Schema>): OauthSessionStore {
         ])
         .where('token.token_hash', '=', tokenHash)
         .executeTakeFirst(),
-    evictExpiredAccess: async (now) => {
-      await db.deleteFrom('oauth_access_tokens').where('expires_at', '<=', now).execute();
-    },
+    evictExpiredAccess: (now) => run(db.deleteFrom('oauth_access_tokens').where('expires_at', '<=', now)),
   };
 }
 
-const toAccessRow = (sessionId: Id<'ses'>, { tokenHash, issuedAt, expiresAt }: AccessToken) => ({
-  token_hash: tokenHash,
-  session_id: sessionId,
-  issued_at: issuedAt,
-  expires_at: expiresAt,
+const toOauthSession = (row: SessionColumns & Selectable<Schema['oauth_sessions']>): OauthSession => ({
+  session: toSession(row),
+  agentId: row.agent_id,
+  clientId: row.client_id,
+  audience: row.audience,
+  refreshHash: row.refresh_hash ?? undefined,
+  previous: previousRefresh(row),
 });
-
-function toOauthSession(row: Selectable<Schema['sessions'] & Schema['oauth_sessions']>): OauthSession {
-  return {
-    session: toSession(row),
-    agentId: row.agent_id,
-    clientId: row.client_id,
-    audience: row.audience,
-    refreshHash: row.refresh_hash ?? undefined,
-    previous: toPrevious(row),
-  };
-}
-
-function toPrevious(row: Selectable<Schema['oauth_sessions']>): PreviousRefreshToken | undefined {
-  const { former_refresh_hash: refreshHash, rotated_at: rotatedAt, rotation_seed_wrapped: wrappedSeed } = row;
-  if (refreshHash === null || rotatedAt === null || wrappedSeed === null) return undefined;
-  return { refreshHash, rotatedAt, wrappedSeed };
-}

@@ -1,106 +1,46 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import { type Id, sha256, toHex, utf8 } from '@svault/shared';
-import { pageOf } from '../../core/paging.ts';
 import type { ProviderStore, StoredProvider } from '../../core/provider.ts';
-import { afterKey, countUpTo } from './pagination.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
+import { changesRow, countUpTo, first, pageBy, run } from './queries.ts';
+import { toEntity, toRow } from './rows.ts';
 
 export function createProviderStore(db: Kysely<Schema>): ProviderStore {
+  const providers = (vaultId: Id<'vlt'>) =>
+    db.selectFrom('providers').selectAll().where('vault_id', '=', vaultId);
   return {
-    add: async (provider) => {
-      const { numInsertedOrUpdatedRows } = await db
-        .insertInto('providers')
-        .values(toRow(provider))
-        .onConflict((conflict) => conflict.columns(['vault_id', 'target_hash']).doNothing())
-        .executeTakeFirstOrThrow();
-      return numInsertedOrUpdatedRows === 1n;
-    },
-    get: async (vaultId, id) => {
-      const row = await db
-        .selectFrom('providers')
-        .selectAll()
-        .where('id', '=', id as Id<'prv'>)
-        .where('vault_id', '=', vaultId)
-        .executeTakeFirst();
-      return row && toProvider(row);
-    },
+    add: (provider) =>
+      changesRow(
+        db
+          .insertInto('providers')
+          .values(rowOf(provider))
+          .onConflict((conflict) => conflict.columns(['vault_id', 'target_hash']).doNothing()),
+      ),
+    get: (vaultId, id) => first(providers(vaultId).where('id', '=', id as Id<'prv'>), toEntity),
     find: async (vaultId, tokenUrl, clientId) => {
-      const row = await db
-        .selectFrom('providers')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where('target_hash', '=', targetHash(tokenUrl, clientId))
-        .executeTakeFirst();
+      const sameHash = providers(vaultId).where('target_hash', '=', targetHash(tokenUrl, clientId));
+      const found = await first(sameHash, toEntity);
       // Compared here and not by the database, which rejects texts with a NUL.
-      return row?.token_url === tokenUrl && row.client_id === clientId ? toProvider(row) : undefined;
+      return found?.tokenUrl === tokenUrl && found.clientId === clientId ? found : undefined;
     },
-    list: async (vaultId, page) => {
-      const rows = await db
-        .selectFrom('providers')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where(afterKey(['created_at', 'id'], page))
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(page.limit + 1)
-        .execute();
-      return pageOf(rows.map(toProvider), page.limit, ({ createdAt, id }) => [createdAt, id]);
-    },
+    list: (vaultId, page) => pageBy(['created_at', 'id'], providers(vaultId), page, toEntity),
     count: (vaultId, atMost) =>
       countUpTo(db, db.selectFrom('providers').where('vault_id', '=', vaultId), atMost),
-    replace: async (provider) => {
-      const { id, vault_id: vaultId, created_at: _stays, ...changed } = toRow(provider);
-      await db
-        .updateTable('providers')
-        .set(changed)
-        .where('id', '=', id)
-        .where('vault_id', '=', vaultId)
-        .execute();
+    replace: (provider) => {
+      const { id, vault_id: vaultId, created_at: _stays, ...changed } = rowOf(provider);
+      return run(
+        db.updateTable('providers').set(changed).where('id', '=', id).where('vault_id', '=', vaultId),
+      );
     },
-    remove: async (vaultId, id) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('providers')
-        .where('id', '=', id)
-        .where('vault_id', '=', vaultId)
-        .executeTakeFirstOrThrow();
-      return numDeletedRows > 0n;
-    },
+    remove: (vaultId, id) =>
+      changesRow(db.deleteFrom('providers').where('id', '=', id).where('vault_id', '=', vaultId)),
   };
 }
-
-type Row = Selectable<Schema['providers']>;
 
 const targetHash = (tokenUrl: string, clientId: string): string =>
   toHex(sha256(utf8(JSON.stringify([tokenUrl, clientId]))));
 
-function toRow(provider: StoredProvider): Row {
-  const { tokenUrl, clientId } = provider;
-  return {
-    id: provider.id,
-    vault_id: provider.vaultId,
-    name: provider.name,
-    token_url: tokenUrl,
-    client_id: clientId,
-    target_hash: targetHash(tokenUrl, clientId),
-    auth_method: provider.authMethod,
-    algorithm: provider.algorithm ?? null,
-    key_id: provider.keyId ?? null,
-    secret_wrapped: provider.secretWrapped,
-    created_at: provider.createdAt,
-    updated_at: provider.updatedAt,
-  };
-}
-
-const toProvider = (row: Row): StoredProvider => ({
-  id: row.id,
-  vaultId: row.vault_id,
-  name: row.name,
-  tokenUrl: row.token_url,
-  clientId: row.client_id,
-  authMethod: row.auth_method,
-  algorithm: row.algorithm ?? undefined,
-  keyId: row.key_id ?? undefined,
-  secretWrapped: row.secret_wrapped,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
+const rowOf = (provider: StoredProvider) => ({
+  ...toRow(provider),
+  target_hash: targetHash(provider.tokenUrl, provider.clientId),
 });

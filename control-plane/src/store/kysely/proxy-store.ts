@@ -1,194 +1,109 @@
-import type { Kysely, Selectable } from 'kysely';
-import { pageOf } from '../../core/paging.ts';
-import type { Proxy, ProxyRemovalStore, ProxyStore } from '../../core/proxy.ts';
-import type { Schema } from '../schema/schema.ts';
-import { afterKey } from './pagination.ts';
+import type { Kysely } from 'kysely';
+import type { Id } from '@svault/shared';
+import type { Proxy, ProxyRemoval, ProxyRemovalStore, ProxyStore } from '../../core/proxy.ts';
+import type { Schema } from '../schema.ts';
+import { all, changesRow, first, pageBy, run } from './queries.ts';
+import { type RowOf, toEntity, toRow } from './rows.ts';
+
+/** Without the key. */
+const PROXY = [
+  'id',
+  'vault_id',
+  'name',
+  'upstream_url',
+  'upstream_auth_type',
+  'service_name',
+  'agent_id',
+  'header_templates',
+  'status',
+  'key_prefix',
+  'created_at',
+  'revoked_at',
+  'last_used_at',
+  'revision',
+  'delivered_as',
+] as const;
 
 export function createProxyStore(db: Kysely<Schema>): ProxyStore {
+  const proxies = (vaultId: Id<'vlt'>) => db.selectFrom('proxies').where('vault_id', '=', vaultId);
+  const updateAll = (vaultId: Id<'vlt'>) => db.updateTable('proxies').where('vault_id', '=', vaultId);
+  const update = (vaultId: Id<'vlt'>, id: Id<'prx'>) => updateAll(vaultId).where('id', '=', id);
   return {
-    add: async (proxy) => {
-      await db.insertInto('proxies').values(toRow(proxy)).execute();
+    add: (proxy) => run(db.insertInto('proxies').values(toRow(proxy))),
+    get: (vaultId, id) =>
+      first(
+        proxies(vaultId)
+          .select(PROXY)
+          .where('id', '=', id as Id<'prx'>),
+        toProxy,
+      ),
+    list: (vaultId, page) => pageBy(['created_at', 'id'], proxies(vaultId).select(PROXY), page, toProxy),
+    update: ({ vaultId, id, name, upstreamUrl, serviceName, agentId, headerTemplates, revision }) => {
+      const settings = { name, upstreamUrl, serviceName, agentId, headerTemplates, revision };
+      return run(update(vaultId, id).set(toRow(settings)));
     },
-    get: async (vaultId, id) => {
-      const row = await db
-        .selectFrom('proxies')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id as Proxy['id'])
-        .executeTakeFirst();
-      return row && toProxy(row);
-    },
-    list: async (vaultId, page) => {
-      const rows = await db
-        .selectFrom('proxies')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .where(afterKey(['created_at', 'id'], page))
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(page.limit + 1)
-        .execute();
-      return pageOf(rows.map(toProxy), page.limit, ({ createdAt, id }) => [createdAt, id]);
-    },
-    update: async (proxy) => {
-      const { id, vault_id, name, upstream_url, service_name, agent_id, header_templates, revision } =
-        settingsOf(proxy);
-      await db
-        .updateTable('proxies')
-        .set({ name, upstream_url, service_name, agent_id, header_templates, revision })
-        .where('vault_id', '=', vault_id)
-        .where('id', '=', id)
-        .execute();
-    },
-    markRevoked: async (vaultId, id, revokedAt) => {
-      await db
-        .updateTable('proxies')
-        .set({ status: 'revoked', revoked_at: revokedAt, key_wrapped: null })
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .execute();
-    },
-    remove: async (vaultId, id) => {
-      await db.deleteFrom('proxies').where('vault_id', '=', vaultId).where('id', '=', id).execute();
-    },
-    wrappedKey: async (vaultId, id) => {
-      const row = await db
-        .selectFrom('proxies')
-        .select('key_wrapped')
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .executeTakeFirst();
-      return row?.key_wrapped ?? undefined;
-    },
-    noteDelivered: async ({ vaultId, id, revision }, deliveredAs) => {
-      const { numUpdatedRows } = await db
-        .updateTable('proxies')
-        .set({ delivered_as: deliveredAs })
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .where('revision', '=', revision)
-        .where('status', '=', 'active')
-        .executeTakeFirstOrThrow();
-      return numUpdatedRows > 0n;
-    },
-    forgetDelivery: async (vaultId, id) => {
-      await db
-        .updateTable('proxies')
-        .set({ delivered_as: null })
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .execute();
-    },
-    forgetDeliveries: async (vaultId) => {
-      await db.updateTable('proxies').set({ delivered_as: null }).where('vault_id', '=', vaultId).execute();
-    },
+    markRevoked: (vaultId, id, revokedAt) =>
+      run(update(vaultId, id).set({ status: 'revoked', revoked_at: revokedAt, key_wrapped: null })),
+    remove: (vaultId, id) =>
+      run(db.deleteFrom('proxies').where('vault_id', '=', vaultId).where('id', '=', id)),
+    wrappedKey: (vaultId, id) =>
+      first(
+        proxies(vaultId).select('key_wrapped').where('id', '=', id),
+        (row) => row.key_wrapped ?? undefined,
+      ),
+    noteDelivered: ({ vaultId, id, revision }, deliveredAs) =>
+      changesRow(
+        update(vaultId, id)
+          .set({ delivered_as: deliveredAs })
+          .where('revision', '=', revision)
+          .where('status', '=', 'active'),
+      ),
+    forgetDelivery: (vaultId, id) => run(update(vaultId, id).set({ delivered_as: null })),
+    forgetDeliveries: (vaultId) => run(updateAll(vaultId).set({ delivered_as: null })),
   };
 }
 
-type Row = Selectable<Schema['proxies']>;
-
-function toRow(proxy: Parameters<ProxyStore['add']>[0]): Row {
-  return {
-    ...settingsOf(proxy),
-    key_hash: proxy.keyHash,
-    key_wrapped: proxy.keyWrapped,
-  };
-}
-
-function settingsOf(proxy: Proxy): Omit<Row, 'key_hash' | 'key_wrapped'> {
-  const { headerTemplates } = proxy;
-  return {
-    id: proxy.id,
-    vault_id: proxy.vaultId,
-    name: proxy.name,
-    upstream_url: proxy.upstreamUrl,
-    upstream_auth_type: proxy.upstreamAuthType,
-    service_name: proxy.serviceName ?? null,
-    agent_id: proxy.agentId ?? null,
-    header_templates: headerTemplates === undefined ? null : JSON.stringify(headerTemplates),
-    status: proxy.status,
-    key_prefix: proxy.keyPrefix,
-    created_at: proxy.createdAt,
-    revoked_at: proxy.revokedAt ?? null,
-    last_used_at: proxy.lastUsedAt ?? null,
-    revision: proxy.revision,
-    delivered_as: proxy.deliveredAs ?? null,
-  };
-}
-
-function toProxy(row: Row): Proxy {
-  return {
-    id: row.id,
-    vaultId: row.vault_id,
-    name: row.name,
-    upstreamUrl: row.upstream_url,
-    upstreamAuthType: row.upstream_auth_type,
-    serviceName: row.service_name ?? undefined,
-    agentId: row.agent_id ?? undefined,
-    headerTemplates:
-      row.header_templates === null
-        ? undefined
-        : (JSON.parse(row.header_templates) as Record<string, string>),
-    status: row.status,
-    keyPrefix: row.key_prefix,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at ?? undefined,
-    lastUsedAt: row.last_used_at ?? undefined,
-    revision: Number(row.revision),
-    deliveredAs: row.delivered_as ?? undefined,
-  };
-}
+const toProxy = (row: RowOf<Proxy>): Proxy => ({
+  ...toEntity(row),
+  headerTemplates:
+    row.header_templates === null ? undefined : (JSON.parse(row.header_templates) as Record<string, string>),
+});
 
 export function createProxyRemovalStore(db: Kysely<Schema>): ProxyRemovalStore {
+  const updateAll = ({ vaultId, webhookId }: Pick<ProxyRemoval, 'vaultId' | 'webhookId'>) =>
+    db.updateTable('proxy_removals').where('vault_id', '=', vaultId).where('webhook_id', '=', webhookId);
   return {
-    owe: async ({ vaultId, webhookId, proxyId }, now) => {
+    owe: ({ vaultId, webhookId, proxyId }, now) => {
       const due = { due_at: now, tries: 0 };
-      await db
-        .insertInto('proxy_removals')
-        .values({ vault_id: vaultId, webhook_id: webhookId, proxy_id: proxyId, ...due })
-        .onConflict((conflict) => conflict.columns(['vault_id', 'webhook_id', 'proxy_id']).doUpdateSet(due))
-        .execute();
+      return run(
+        db
+          .insertInto('proxy_removals')
+          .values({ ...toRow({ vaultId, webhookId, proxyId }), ...due })
+          .onConflict((conflict) =>
+            conflict.columns(['vault_id', 'webhook_id', 'proxy_id']).doUpdateSet(due),
+          ),
+      );
     },
-    due: async (now, limit) => {
-      const rows = await db
-        .selectFrom('proxy_removals')
-        .selectAll()
-        .where('due_at', '<=', now)
-        .orderBy('due_at')
-        .limit(limit)
-        .execute();
-      return rows.map((row) => ({
-        vaultId: row.vault_id,
-        webhookId: row.webhook_id,
-        proxyId: row.proxy_id,
-        tries: row.tries,
-      }));
-    },
-    postpone: async ({ vaultId, webhookId, proxyId }, { dueAt, tries }) => {
-      await db
-        .updateTable('proxy_removals')
-        .set({ due_at: dueAt, tries })
-        .where('vault_id', '=', vaultId)
-        .where('webhook_id', '=', webhookId)
-        .where('proxy_id', '=', proxyId)
-        .execute();
-    },
-    postponeAll: async ({ vaultId, webhookId }, { now, dueAt }) => {
-      await db
-        .updateTable('proxy_removals')
-        .set({ due_at: dueAt })
-        .where('vault_id', '=', vaultId)
-        .where('webhook_id', '=', webhookId)
-        .where('due_at', '<=', now)
-        .execute();
-    },
-    settle: async ({ vaultId, webhookId, proxyId }) => {
-      await db
-        .deleteFrom('proxy_removals')
-        .where('vault_id', '=', vaultId)
-        .where('webhook_id', '=', webhookId)
-        .where('proxy_id', '=', proxyId)
-        .execute();
-    },
+    due: (now, limit) =>
+      all(
+        db
+          .selectFrom('proxy_removals')
+          .select(['vault_id', 'webhook_id', 'proxy_id', 'tries'])
+          .where('due_at', '<=', now)
+          .orderBy('due_at')
+          .limit(limit),
+        toEntity,
+      ),
+    postpone: (removal, { dueAt, tries }) =>
+      run(updateAll(removal).set({ due_at: dueAt, tries }).where('proxy_id', '=', removal.proxyId)),
+    postponeAll: (of, { now, dueAt }) => run(updateAll(of).set({ due_at: dueAt }).where('due_at', '<=', now)),
+    settle: ({ vaultId, webhookId, proxyId }) =>
+      run(
+        db
+          .deleteFrom('proxy_removals')
+          .where('vault_id', '=', vaultId)
+          .where('webhook_id', '=', webhookId)
+          .where('proxy_id', '=', proxyId),
+      ),
   };
 }

@@ -22,7 +22,7 @@ import { createProxyRemovalStore, createProxyStore } from './proxy-store.ts';
 import { createProviderStore } from './provider-store.ts';
 import { createRefreshAttemptStore } from './refresh-attempt-store.ts';
 import { createOverviewStore, createQuotaStore } from './count-stores.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 import { createSetupStore, createVaultStore } from './vault-store.ts';
 import { createTokenStore } from './token-store.ts';
 import { createWebhookLinkStore } from './webhook-link-store.ts';

@@ -1,126 +1,53 @@
-import type { Kysely, Selectable } from 'kysely';
-import { pageOf } from '../../core/paging.ts';
-import type {
-  IdentityStore,
-  LoginLink,
-  LoginLinkStore,
-  PasswordStore,
-  User,
-  UserStore,
-} from '../../core/user.ts';
-import type { Schema } from '../schema/schema.ts';
-import { afterKey } from './pagination.ts';
+import type { Kysely } from 'kysely';
+import type { Id } from '@svault/shared';
+import type { IdentityStore, LoginLinkStore, PasswordStore, User, UserStore } from '../../core/user.ts';
+import type { Schema } from '../schema.ts';
+import { all, first, pageBy, run } from './queries.ts';
+import { type RowOf, toEntity, toRow } from './rows.ts';
+
+const USER = [
+  'users.id',
+  'users.vault_id',
+  'users.email',
+  'users.role',
+  'users.is_owner',
+  'users.created_at',
+] as const;
+
+const toUser = (row: RowOf<User>): User => ({ ...toEntity(row), isOwner: row.is_owner === 1 });
 
 export function createUserStore(db: Kysely<Schema>): UserStore {
-  const users = db.selectFrom('users').selectAll().where('deleted_at', 'is', null);
+  const users = db.selectFrom('users').select(USER).where('deleted_at', 'is', null);
+  const owners = users.where('is_owner', '=', 1);
+  const update = (vaultId: Id<'vlt'>, id: Id<'usr'>) =>
+    db.updateTable('users').where('vault_id', '=', vaultId).where('id', '=', id);
   return {
-    add: async (user) => {
-      const row = {
-        id: user.id,
-        vault_id: user.vaultId,
-        email: user.email,
-        role: user.role,
-        is_owner: user.isOwner ? 1 : 0,
-        created_at: user.createdAt,
-      } as const;
-      await db.insertInto('users').values(row).execute();
-    },
-    get: async (vaultId, id) => {
-      const row = await users.where('vault_id', '=', vaultId).where('id', '=', id).executeTakeFirst();
-      return row && toUser(row);
-    },
-    findByEmail: async (email) => {
-      const row = await users.where('email', '=', email).executeTakeFirst();
-      return row && toUser(row);
-    },
-    list: async (vaultId, page) => {
-      const rows = await users
-        .where('vault_id', '=', vaultId)
-        .where(afterKey(['created_at', 'id'], page))
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(page.limit + 1)
-        .execute();
-      return pageOf(rows.map(toUser), page.limit, ({ createdAt, id }) => [createdAt, id]);
-    },
-    ownerOf: async (vaultId) => {
-      const row = await users.where('vault_id', '=', vaultId).where('is_owner', '=', 1).executeTakeFirst();
-      return row && toUser(row);
-    },
-    owners: async () => {
-      const rows = await users.where('is_owner', '=', 1).orderBy('created_at').orderBy('id').execute();
-      return rows.map(toUser);
-    },
-    setEmail: async (vaultId, id, email) => {
-      await db
-        .updateTable('users')
-        .set({ email })
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .execute();
-    },
-    setRole: async (vaultId, id, role) => {
-      await db
-        .updateTable('users')
-        .set({ role })
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .execute();
-    },
-    markDeleted: async (vaultId, id, deletedAt) => {
-      await db
-        .updateTable('users')
-        // An id has no at sign, so it equals no address.
-        .set({ email: id, role: 'member', deleted_at: deletedAt })
-        .where('vault_id', '=', vaultId)
-        .where('id', '=', id)
-        .execute();
-    },
-  };
-}
-
-type UserRow = Omit<Selectable<Schema['users']>, 'deleted_at'>;
-
-function toUser(row: UserRow): User {
-  return {
-    id: row.id,
-    vaultId: row.vault_id,
-    email: row.email,
-    role: row.role,
-    isOwner: row.is_owner === 1,
-    createdAt: row.created_at,
+    add: (user) => run(db.insertInto('users').values(toRow(user))),
+    get: (vaultId, id) => first(users.where('vault_id', '=', vaultId).where('id', '=', id), toUser),
+    findByEmail: (email) => first(users.where('email', '=', email), toUser),
+    list: (vaultId, page) =>
+      pageBy(['created_at', 'id'], users.where('vault_id', '=', vaultId), page, toUser),
+    ownerOf: (vaultId) => first(owners.where('vault_id', '=', vaultId), toUser),
+    owners: () => all(owners.orderBy('created_at').orderBy('id'), toUser),
+    setEmail: (vaultId, id, email) => run(update(vaultId, id).set({ email })),
+    setRole: (vaultId, id, role) => run(update(vaultId, id).set({ role })),
+    markDeleted: (vaultId, id, deletedAt) =>
+      // An id has no at sign, so it equals no address.
+      run(update(vaultId, id).set({ email: id, role: 'member', deleted_at: deletedAt })),
   };
 }
 
 export function createLoginLinkStore(db: Kysely<Schema>): LoginLinkStore {
+  const link = ['vault_id', 'user_id', 'expires_at'] as const;
   return {
-    add: async ({ tokenHash, vaultId, userId, expiresAt }) => {
-      const row = { token_hash: tokenHash, vault_id: vaultId, user_id: userId, expires_at: expiresAt };
-      await db.insertInto('login_links').values(row).execute();
-    },
-    find: async (tokenHash) =>
-      toLink(
-        await db.selectFrom('login_links').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst(),
-      ),
-    take: async (tokenHash) =>
-      toLink(
-        await db
-          .deleteFrom('login_links')
-          .where('token_hash', '=', tokenHash)
-          .returningAll()
-          .executeTakeFirst(),
-      ),
-    removeOfUser: async (userId) => {
-      await db.deleteFrom('login_links').where('user_id', '=', userId).execute();
-    },
-    removeExpired: async (now) => {
-      await db.deleteFrom('login_links').where('expires_at', '<=', now).execute();
-    },
+    add: (added) => run(db.insertInto('login_links').values(toRow(added))),
+    find: (tokenHash) =>
+      first(db.selectFrom('login_links').select(link).where('token_hash', '=', tokenHash), toEntity),
+    take: (tokenHash) =>
+      first(db.deleteFrom('login_links').where('token_hash', '=', tokenHash).returning(link), toEntity),
+    removeOfUser: (userId) => run(db.deleteFrom('login_links').where('user_id', '=', userId)),
+    removeExpired: (now) => run(db.deleteFrom('login_links').where('expires_at', '<=', now)),
   };
-}
-
-function toLink(row: Selectable<Schema['login_links']> | undefined): LoginLink | undefined {
-  return row && { vaultId: row.vault_id, userId: row.user_id, expiresAt: row.expires_at };
 }
 
 export function createPasswordStore(db: Kysely<Schema>): PasswordStore {
@@ -133,56 +60,47 @@ export function createPasswordStore(db: Kysely<Schema>): PasswordStore {
         .where('users.email', '=', email)
         .where('users.deleted_at', 'is', null)
         .executeTakeFirst(),
-    find: async (userId) => {
-      const row = await db
-        .selectFrom('passwords')
-        .select('password_hash')
-        .where('user_id', '=', userId)
-        .executeTakeFirst();
-      return row?.password_hash;
-    },
-    set: async (userId, passwordHash, changedAt) => {
+    find: (userId) =>
+      first(
+        db.selectFrom('passwords').select('password_hash').where('user_id', '=', userId),
+        (row) => row.password_hash,
+      ),
+    set: (userId, passwordHash, changedAt) => {
       const row = { password_hash: passwordHash, changed_at: changedAt };
-      await db
-        .insertInto('passwords')
-        .values({ user_id: userId, ...row })
-        .onConflict((conflict) => conflict.column('user_id').doUpdateSet(row))
-        .execute();
+      return run(
+        db
+          .insertInto('passwords')
+          .values({ user_id: userId, ...row })
+          .onConflict((conflict) => conflict.column('user_id').doUpdateSet(row)),
+      );
     },
-    remove: async (userId) => {
-      await db.deleteFrom('passwords').where('user_id', '=', userId).execute();
-    },
+    remove: (userId) => run(db.deleteFrom('passwords').where('user_id', '=', userId)),
   };
 }
 
 export function createIdentityStore(db: Kysely<Schema>): IdentityStore {
   return {
-    findUser: async ({ issuer, subject }) => {
-      const row = await db
-        .selectFrom('identities')
-        .innerJoin('users', 'users.id', 'identities.user_id')
-        .selectAll('users')
-        .where('issuer', '=', issuer)
-        .where('subject', '=', subject)
-        .where('users.deleted_at', 'is', null)
-        .executeTakeFirst();
-      return row && toUser(row);
-    },
+    findUser: ({ issuer, subject }) =>
+      first(
+        db
+          .selectFrom('identities')
+          .innerJoin('users', 'users.id', 'identities.user_id')
+          .select(USER)
+          .where('issuer', '=', issuer)
+          .where('subject', '=', subject)
+          .where('users.deleted_at', 'is', null),
+        toUser,
+      ),
     has: async (userId, issuer) => {
-      const row = await db
-        .selectFrom('identities')
-        .select('subject')
+      const identity = db.selectFrom('identities').select('subject');
+      const row = await identity
         .where('user_id', '=', userId)
         .where('issuer', '=', issuer)
         .executeTakeFirst();
       return row !== undefined;
     },
-    bind: async ({ issuer, subject }, userId, createdAt) => {
-      const row = { issuer, subject, user_id: userId, created_at: createdAt };
-      await db.insertInto('identities').values(row).execute();
-    },
-    removeOfUser: async (userId) => {
-      await db.deleteFrom('identities').where('user_id', '=', userId).execute();
-    },
+    bind: ({ issuer, subject }, userId, createdAt) =>
+      run(db.insertInto('identities').values(toRow({ issuer, subject, userId, createdAt }))),
+    removeOfUser: (userId) => run(db.deleteFrom('identities').where('user_id', '=', userId)),
   };
 }

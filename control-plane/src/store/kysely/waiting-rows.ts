@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 
 /** A table whose rows an unauthenticated client may write and a person has to approve. */
 interface WaitingTable {

@@ -6,137 +6,114 @@ import {
   type WebhookLink,
   type WebhookLinkStore,
 } from '../../core/webhook-link.ts';
-import type { WebhookLinkRow } from '../schema/decision-schema.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema, WebhookLinkRow } from '../schema.ts';
+import { all, changesRow, first, run } from './queries.ts';
 
 export function createWebhookLinkStore(db: Kysely<Schema>): WebhookLinkStore {
+  const linkOf = (vaultId: Id<'vlt'>) => db.updateTable('webhook_links').where('vault_id', '=', vaultId);
+  const boundLink = ({ vaultId, webhookId }: Pick<WebhookLink, 'vaultId' | 'webhookId'>) =>
+    linkOf(vaultId).where('webhook_id', '=', webhookId);
   return {
-    find: async (vaultId) => {
-      const row = await db
-        .selectFrom('webhook_links')
-        .selectAll()
-        .where('vault_id', '=', vaultId)
-        .executeTakeFirst();
-      return row && fromRow(row);
+    find: (vaultId) =>
+      first(db.selectFrom('webhook_links').selectAll().where('vault_id', '=', vaultId), fromRow),
+
+    insert: (link) =>
+      changesRow(
+        db
+          .insertInto('webhook_links')
+          .values(toRow(link))
+          .onConflict((conflict) => conflict.column('vault_id').doNothing()),
+      ),
+
+    delete: (vaultId) => changesRow(db.deleteFrom('webhook_links').where('vault_id', '=', vaultId)),
+
+    setPendingKey: (link, key) => {
+      const pending = link.pendingKey?.wrapped ?? null;
+      return changesRow(
+        boundLink(link)
+          .set({ pending_key_id: key.id, pending_key_wrapped: key.wrapped })
+          .where('key_wrapped', '=', link.key.wrapped)
+          .where('pending_key_wrapped', pending === null ? 'is' : '=', pending),
+      );
     },
 
-    insert: async (link) => {
-      const result = await db
-        .insertInto('webhook_links')
-        .values(toRow(link))
-        .onConflict((conflict) => conflict.column('vault_id').doNothing())
-        .executeTakeFirstOrThrow();
-      return result.numInsertedOrUpdatedRows === 1n;
-    },
+    activatePendingKey: (vaultId, keyId) =>
+      changesRow(
+        linkOf(vaultId)
+          .set(({ ref }) => ({
+            key_id: keyId,
+            key_wrapped: ref('pending_key_wrapped').$notNull(),
+            pending_key_id: null,
+            pending_key_wrapped: null,
+          }))
+          .where('pending_key_id', '=', keyId),
+      ),
 
-    delete: async (vaultId) => {
-      const result = await db
-        .deleteFrom('webhook_links')
-        .where('vault_id', '=', vaultId)
-        .executeTakeFirstOrThrow();
-      return result.numDeletedRows === 1n;
-    },
+    withPendingKey: ({ after = NO_VAULT, limit }) =>
+      all(
+        db
+          .selectFrom('webhook_links')
+          .selectAll()
+          .where('pending_key_id', 'is not', null)
+          .where('vault_id', '>', after)
+          .orderBy('vault_id')
+          .limit(limit),
+        fromRow,
+      ),
 
-    setPendingKey: async ({ vaultId, webhookId, key: inUse, pendingKey }, key) => {
-      const pending = pendingKey?.wrapped ?? null;
-      const result = await db
-        .updateTable('webhook_links')
-        .set({ pending_key_id: key.id, pending_key_wrapped: key.wrapped })
-        .where('vault_id', '=', vaultId)
-        .where('webhook_id', '=', webhookId)
-        .where('key_wrapped', '=', inUse.wrapped)
-        .where('pending_key_wrapped', pending === null ? 'is' : '=', pending)
-        .executeTakeFirstOrThrow();
-      return result.numUpdatedRows === 1n;
-    },
+    ofOpenVaults: ({ after = NO_VAULT, limit }) =>
+      all(
+        db
+          .selectFrom('webhook_links')
+          .innerJoin('vaults', 'vaults.id', 'webhook_links.vault_id')
+          .selectAll('webhook_links')
+          .where('webhook_links.vault_id', '>', after)
+          .where('webhook_links.last_seen_at', 'is not', null)
+          .where('vaults.locked_at', 'is', null)
+          .orderBy('webhook_links.vault_id')
+          .limit(limit),
+        fromRow,
+      ),
 
-    activatePendingKey: async (vaultId, keyId) => {
-      const result = await db
-        .updateTable('webhook_links')
-        .set(({ ref }) => ({
-          key_id: keyId,
-          key_wrapped: ref('pending_key_wrapped').$notNull(),
-          pending_key_id: null,
-          pending_key_wrapped: null,
-        }))
-        .where('vault_id', '=', vaultId)
-        .where('pending_key_id', '=', keyId)
-        .executeTakeFirstOrThrow();
-      return result.numUpdatedRows === 1n;
-    },
-
-    withPendingKey: async ({ after, limit }) => {
-      const rows = await db
-        .selectFrom('webhook_links')
-        .selectAll()
-        .where('pending_key_id', 'is not', null)
-        .where('vault_id', '>', after ?? ('' as Id<'vlt'>))
-        .orderBy('vault_id')
-        .limit(limit)
-        .execute();
-      return rows.map(fromRow);
-    },
-
-    ofOpenVaults: async ({ after, limit }) => {
-      const rows = await db
-        .selectFrom('webhook_links')
-        .innerJoin('vaults', 'vaults.id', 'webhook_links.vault_id')
-        .selectAll('webhook_links')
-        .where('webhook_links.vault_id', '>', after ?? ('' as Id<'vlt'>))
-        .where('webhook_links.last_seen_at', 'is not', null)
-        .where('vaults.locked_at', 'is', null)
-        .orderBy('webhook_links.vault_id')
-        .limit(limit)
-        .execute();
-      return rows.map(fromRow);
-    },
-
-    noteSeen: async ({ vaultId, webhookId }, { at, latencyMs, capabilities }) => {
-      await db
-        .updateTable('webhook_links')
-        .set({
+    noteSeen: (link, { at, latencyMs, capabilities }) =>
+      run(
+        boundLink(link).set({
           last_seen_at: at,
           latency_ms: latencyMs,
-          ...(capabilities !== undefined && { capabilities: JSON.stringify(capabilities) }),
-        })
-        .where('vault_id', '=', vaultId)
-        .where('webhook_id', '=', webhookId)
-        .execute();
-    },
+          capabilities: capabilities && JSON.stringify(capabilities),
+        }),
+      ),
 
-    setAside: async ({ vaultId, webhookId }, aside) => {
-      await db
-        .updateTable('webhook_links')
-        .set({
-          aside_until: aside?.until ?? null,
-          aside_reason: aside?.reason ?? null,
-          aside_strikes: aside?.strikes ?? 0,
-        })
-        .where('vault_id', '=', vaultId)
-        .where('webhook_id', '=', webhookId)
-        .execute();
-    },
+    setAside: (link, aside) => run(boundLink(link).set(asideColumns(aside))),
 
-    logHead: async (vaultId, webhookId) => {
-      const row = await db
+    logHead: (vaultId, webhookId) =>
+      db
         .selectFrom('webhook_log_heads')
         .select(['epoch', 'seq', 'hash'])
         .where('vault_id', '=', vaultId)
         .where('webhook_id', '=', webhookId)
-        .executeTakeFirst();
-      return row && { ...row, seq: Number(row.seq) };
-    },
+        .executeTakeFirst(),
 
-    rememberLogHead: async (vaultId, webhookId, head, at) => {
-      const seen = { epoch: head.epoch, seq: head.seq, hash: head.hash, seen_at: at };
-      await db
-        .insertInto('webhook_log_heads')
-        .values({ vault_id: vaultId, webhook_id: webhookId, ...seen })
-        .onConflict((conflict) => conflict.columns(['vault_id', 'webhook_id']).doUpdateSet(seen))
-        .execute();
+    rememberLogHead: (vaultId, webhookId, { epoch, seq, hash }, at) => {
+      const seen = { epoch, seq, hash, seen_at: at };
+      return run(
+        db
+          .insertInto('webhook_log_heads')
+          .values({ vault_id: vaultId, webhook_id: webhookId, ...seen })
+          .onConflict((conflict) => conflict.columns(['vault_id', 'webhook_id']).doUpdateSet(seen)),
+      );
     },
   };
 }
+
+/** Before every id. */
+const NO_VAULT = '' as Id<'vlt'>;
+
+const asideColumns = (aside: SetAside | undefined) => ({
+  aside_until: aside?.until ?? null,
+  aside_reason: aside?.reason ?? null,
+  aside_strikes: aside?.strikes ?? 0,
+});
 
 function toRow(link: WebhookLink): WebhookLinkRow {
   return {
@@ -152,9 +129,7 @@ function toRow(link: WebhookLink): WebhookLinkRow {
     bound_by: link.boundBy,
     last_seen_at: link.lastSeenAt ?? null,
     latency_ms: link.latencyMs ?? null,
-    aside_until: link.setAside?.until ?? null,
-    aside_reason: link.setAside?.reason ?? null,
-    aside_strikes: link.setAside?.strikes ?? 0,
+    ...asideColumns(link.setAside),
   };
 }
 

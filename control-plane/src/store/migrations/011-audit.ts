@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 import type { SchemaMigration } from './schema-migration.ts';
 
 /**

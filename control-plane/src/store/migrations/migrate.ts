@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
 import type { DatabaseKind } from './schema-migration.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 
 /** The database was written by a newer program. Nothing was changed. */
 class NewerSchema extends Error {

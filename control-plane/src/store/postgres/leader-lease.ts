@@ -1,7 +1,7 @@
 import { randomToken } from '@svault/shared';
 import { type Kysely, sql } from 'kysely';
 import type { LeaderLease } from '../../core/background-job.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 
 /** Twice the longest work that must not outlast it: a lease that is granted has at least half of this left. */
 const LEASE = sql.lit('30 s');

@@ -8,7 +8,7 @@ import type { Database, OpenOptions } from '../database.ts';
 import { createPostgresUnitOfWork, postgresEngine } from './unit-of-work.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import { preparePostgres } from './prepare.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 import type { RootKeys } from '../data-encryption-key.ts';
 import { createPostgresOutages } from './webhook-outages.ts';
 import { createStores } from '../kysely/stores.ts';

@@ -5,7 +5,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import { NoDatabase, type OpenOptions } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createPostgresPool } from './postgres-pool.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
 import { textInByteOrder } from './text-in-byte-order.ts';
 

@@ -6,7 +6,7 @@ import { hashedText } from '../../audit/chain.ts';
 import type { UnitOfWork } from '../../core/stores.ts';
 import type { Engine } from '../engine.ts';
 import { createStores } from '../kysely/stores.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 import { isConflict } from './postgres-errors.ts';
 
 const MAX_RUNS = 3;

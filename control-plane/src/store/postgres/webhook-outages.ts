@@ -9,7 +9,7 @@ import {
   SHORT_OUTAGE_MS,
   type SharedOutages,
 } from '../../core/shared-outages.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 
 /** A change becomes visible up to a statement timeout after its time. */
 const OVERLAP_MS = 10_000;

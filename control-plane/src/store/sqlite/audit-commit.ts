@@ -5,7 +5,7 @@ import { type ChainHead, stampEvent } from '../../core/audit-event.ts';
 import { type AuditCommit, type AuditEntry, isExpired } from '../../audit/audit-writer.ts';
 import { EMPTY_CHAIN, linkEvent } from '../../audit/chain.ts';
 import type { LifetimeUse } from '../../core/policy.ts';
-import type { AuditEventRow } from '../schema/decision-schema.ts';
+import type { AuditEventRow } from '../schema.ts';
 import { AUDIT_COLUMNS, toAuditRow } from '../kysely/audit-rows.ts';
 
 /** The log on the hot path: prepared statements, one read and one write of a chain's head per vault and transaction. */

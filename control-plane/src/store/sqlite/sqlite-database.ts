@@ -14,7 +14,7 @@ import { type Database, NoDatabase, type OpenOptions } from '../database.ts';
 import { sqliteDialect } from './kysely-dialect.ts';
 import { createSqliteUnitOfWork, sqliteEngine } from './unit-of-work.ts';
 import { migrate } from '../migrations/migrate.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
 import { createStores } from '../kysely/stores.ts';
 

@@ -2,11 +2,11 @@ import type { Clock } from '@svault/shared';
 import { type Kysely, sql } from 'kysely';
 import type { UnitOfWork } from '../../core/stores.ts';
 import { createStores } from '../kysely/stores.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema.ts';
 import { linkEvent } from '../../audit/chain.ts';
 import { chainOf } from '../kysely/audit-store.ts';
 import { toAuditRow } from '../kysely/audit-rows.ts';
-import { chunksOf } from '../kysely/pagination.ts';
+import { chunksOf } from '../kysely/queries.ts';
 import type { Engine } from '../engine.ts';
 
 export function createSqliteUnitOfWork(db: Kysely<Schema>, clock: Clock): UnitOfWork {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { chunksOf } from './pagination.ts';
+import { chunksOf } from './queries.ts';
 
 it('hands over everything in its order, in chunks of three sizes only', () => {
   fc.assert(
