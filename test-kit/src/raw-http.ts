@@ -54,11 +54,6 @@ export async function rawRequest(url: string, pieces: Iterable<string | Uint8Arr
   };
 }
 
-/** Everything of an answer that a sender could tell refusals apart by: all bytes but the time of day. */
-export function withoutDate({ head, body }: RawAnswer): string {
-  return `${head.replace(/\r\ndate: [^\r]*/i, '')}\r\n\r\n${body}`;
-}
-
 function isComplete(received: string): boolean {
   const end = received.indexOf('\r\n\r\n');
   if (end === -1) return false;

@@ -2,14 +2,14 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { type Socket, connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { toBase64, sha256, utf8 } from '@svault/shared';
 import { memoryInUse } from '@svault/test-kit/memory-in-use';
 import { type RawAnswer, rawRequest } from '@svault/test-kit/raw-http';
 import {
   type WebhookFixture,
   type ServiceSide,
-  startFixture,
+  fixtureOfTest,
   storePlain,
   storeTicket,
 } from '../support/webhook-fixture.ts';
@@ -17,9 +17,8 @@ import {
 let fixture: WebhookFixture;
 let side: ServiceSide;
 beforeEach(async () => {
-  fixture = await startFixture();
+  fixture = await fixtureOfTest();
 });
-afterEach(() => fixture.stop());
 const bind = async (): Promise<void> => {
   side = await fixture.bind();
 };
@@ -51,14 +50,16 @@ const headAlone = async (path: string, fields: readonly string[], length = 100):
 describe('a request that the head alone refuses', () => {
   beforeEach(bind);
 
-  it.each(SIGNED)('to %s is answered 401 before a byte of its body, whatever is wrong', async (path) => {
-    const signed = (key: typeof side.key, nowMs = fixture.clock.now()): readonly string[] =>
-      lines(fixture.sign({ path, body: {}, key, nowMs }));
-    const wrongMac = signed({ id: side.key.id, secret: new Uint8Array(32) });
-    const unknown = signed({ id: 'unknown', secret: side.key.secret });
-    const late = signed(side.key, fixture.clock.now() - 200_000);
-    for (const fields of [wrongMac, unknown, late, ['content-type: application/json']])
-      expect(told(await headAlone(path, fields))).toEqual([401, 'SIGNATURE_INVALID']);
+  it('to a signed endpoint is answered 401 before a byte of its body, whatever is wrong', async () => {
+    for (const path of SIGNED) {
+      const signed = (key: typeof side.key, nowMs = fixture.clock.now()): readonly string[] =>
+        lines(fixture.sign({ path, body: {}, key, nowMs }));
+      const wrongMac = signed({ id: side.key.id, secret: new Uint8Array(32) });
+      const unknown = signed({ id: 'unknown', secret: side.key.secret });
+      const late = signed(side.key, fixture.clock.now() - 200_000);
+      for (const fields of [wrongMac, unknown, late, ['content-type: application/json']])
+        expect([path, ...told(await headAlone(path, fields))]).toEqual([path, 401, 'SIGNATURE_INVALID']);
+    }
   });
 
   it('to /v1/store is answered 401 before a byte of its body, for a used ticket too', async () => {
@@ -68,6 +69,13 @@ describe('a request that the head alone refuses', () => {
       const fields = [`authorization: Bearer ${bearer}`, 'content-type: application/json'];
       expect(told(await headAlone('/v1/store', fields))).toEqual([401, 'TICKET_INVALID']);
     }
+    // Size and coding are looked at before the ticket is.
+    const unused = storeTicket(fixture, side);
+    const fields = [`authorization: Bearer ${unused}`, 'content-type: application/json'];
+    expect(told(await headAlone('/v1/store', fields, MIB + 1))).toEqual([413, 'TOO_LARGE']);
+    const coded = await headAlone('/v1/store', [...fields, 'content-encoding: gzip']);
+    expect(told(coded)).toEqual([400, 'INVALID_REQUEST']);
+    expect((await storePlain(fixture, unused)).status).toBe(200);
   });
 
   it('to /bind is answered 403 before a byte of its body once the webhook is bound', async () => {

@@ -16,6 +16,7 @@ import {
 } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { tempDir } from '@svault/test-kit/temp-dir';
+import { onTestFinished } from 'vitest';
 import { webhookConfig } from '../../src/config/config.ts';
 import { openContext } from '../../src/context.ts';
 import { type RunningWebhook, startWebhook } from '../../src/serve.ts';
@@ -57,6 +58,13 @@ export interface BoundWebhook {
   stop(): Promise<void>;
   /** Stops it and removes its data. */
   remove(): Promise<void>;
+}
+
+/** A webhook that is removed with the test that started it. */
+export async function webhookOfTest(options?: Parameters<typeof boundWebhook>[0]): Promise<BoundWebhook> {
+  const webhook = await boundWebhook(options);
+  onTestFinished(() => webhook.remove());
+  return webhook;
 }
 
 export async function boundWebhook(

@@ -15,6 +15,7 @@ import {
   signedPath,
 } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
+import { onTestFinished } from 'vitest';
 import { newHmacSecret } from '../../src/binding/binding-store.ts';
 import { makeRegistration } from '../../src/binding/registration-link.ts';
 import { webhookConfig } from '../../src/config/config.ts';
@@ -91,9 +92,14 @@ export interface WebhookFixture {
   restart(): Promise<void>;
   /** Another connection to the database, as another process has it. */
   query<T>(sql: string): T[];
-  /** Every row of every table, to be compared: whether anything was written, and not only a checkpoint made. */
-  rows(): unknown;
   stop(): Promise<void>;
+}
+
+/** A webhook that is stopped with the test that started it. */
+export async function fixtureOfTest(options?: Parameters<typeof startFixture>[0]): Promise<WebhookFixture> {
+  const fixture = await startFixture(options);
+  onTestFinished(() => fixture.stop());
+  return fixture;
 }
 
 export async function startFixture(
@@ -205,10 +211,6 @@ export async function startFixture(
       webhook = await start();
     },
     query,
-    rows: () =>
-      query<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).map(
-        ({ name }) => [name, query(`SELECT * FROM ${name}`)],
-      ),
     stop: async () => {
       agent.destroy();
       await webhook.close();
