@@ -1,16 +1,11 @@
 import { once } from 'node:events';
-import {
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-  createServer,
-  request,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { formatTime } from '@svault/shared';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type PlainUpstream, startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
 import { storeOn } from '../support/pair-agents.ts';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
 import { PROXY, type TestProxy, codeOf, proxyOn } from '../support/proxy-steps.ts';
@@ -22,36 +17,29 @@ let service: PairedService;
 let owner: Parameters<typeof proxyOn>[0];
 let provider: TokenEndpoint;
 let proxy: TestProxy;
+let upstream: PlainUpstream;
 let upstreamUrl: string;
 let seen: { method: string | undefined; headers: IncomingHttpHeaders; body: Buffer; req: IncomingMessage }[];
 let answering: (res: ServerResponse, headers: IncomingHttpHeaders) => void;
 
-const upstream = createServer((req, res) => void serve(req, res));
-async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of req) chunks.push(chunk as Buffer);
-  seen.push({ method: req.method, headers: req.headers, body: Buffer.concat(chunks), req });
-  answering(res, req.headers);
-}
-
 beforeAll(async () => {
-  upstream.listen(0, '127.0.0.1');
-  await once(upstream, 'listening');
-  upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`;
+  upstream = await startPlainUpstream(async (req, res) => {
+    seen.push({ method: req.method, headers: req.headers, body: await buffer(req), req });
+    answering(res, req.headers);
+  });
+  upstreamUrl = upstream.url;
   [service, provider] = await Promise.all([startPairedService({ logLevel: 'trace' }), startTokenEndpoint()]);
   owner = { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin };
   await storeOn(service.pair, 'github', {
     tokenType: 'PlainText',
     value: SECRET,
-    allowedHosts: [originOf()],
+    allowedHosts: [upstream.origin],
   });
   proxy = await proxyOn(owner, { upstreamUrl });
 });
 afterAll(async () => {
-  upstream.closeAllConnections();
-  upstream.close();
   await service.stop();
-  await provider.close();
+  await Promise.all([upstream.close(), provider.close()]);
 });
 beforeEach(() => {
   service.clock.advance(60_000);
@@ -59,7 +47,6 @@ beforeEach(() => {
   answering = (res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
 });
 
-const originOf = (): string => new URL(upstreamUrl).origin;
 const opened = (method = 'GET') =>
   request(owner.running.url + PROXY, { method, headers: { 'x-mcp-key': proxy.key }, agent: false }).end();
 
@@ -161,7 +148,7 @@ it('a token that only the control plane can refresh is refreshed once for all wa
     refreshToken,
     expiryTime: formatTime(service.clock.now() - 1_000),
     provider: { tokenUrl: provider.url, clientId: 'ours', mediated: true },
-    allowedHosts: [originOf()],
+    allowedHosts: [upstream.origin],
   });
   const expired = await proxyOn(owner, { serviceName: 'mediated', upstreamUrl });
   const said = await Promise.all(Array.from({ length: 10 }, () => expired.send('tools/call')));

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
-import { clientOf } from '../support/management-service.ts';
-import { mcpAgentOn, mcpClientOf } from '../support/mcp-steps.ts';
-import { type TestProxy, codeOf, proxyOn, sessionSettings } from '../support/proxy-steps.ts';
+import { type TestProxy, codeOf, proxyOn } from '../support/proxy-steps.ts';
 import { refreshableRecord } from '../support/refreshable-record.ts';
-import { CREDENTIALS } from '../support/service-steps.ts';
 
 /*
  * A right of a proxy is withdrawn while it is in use. No use follows that event in the log, each use in the log was
@@ -193,42 +190,4 @@ test('a use that was the last of a max_usage rule is forwarded after a refresh',
   expect(codeOf(await proxy.send('tools/call'))).toEqual([200, undefined]);
   expect(codeOf(await proxy.send('tools/call'))).toEqual([403, 'POLICY_DENIED']);
   expect(forwarded).toBe(1);
-});
-
-describe('a withdrawal applies to the next request over REST, MCP and proxies, and so does its reversal', () => {
-  /** Codes over REST, MCP, a Token proxy and an sv_session proxy. */
-  const onAllChannels = async () => {
-    const agent = await mcpAgentOn(service, 'github');
-    const rest = clientOf(service.running.url, { authorization: `Bearer ${agent.apiKey}` });
-    const mcp = mcpClientOf(service, agent.apiKey);
-    const upstream = `${service.webhook.url}/upstream`;
-    const proxies = [
-      await proxyOn(service, { agentId: agent.id }),
-      await proxyOn(service, sessionSettings(agent.id, upstream)),
-    ];
-    const ask = async (): Promise<readonly unknown[]> => {
-      const { json, status } = await rest('GET', `${CREDENTIALS}?service=github`);
-      const tool = await mcp.call2025('get_credential', { service: 'github' });
-      const said = await Promise.all(proxies.map(async (proxy) => codeOf(await proxy.send('tools/call'))));
-      const byMcp = tool.content?.code ?? tool.answer.json?.code;
-      return [status === 307 ? undefined : json.code, byMcp, ...said.map(([, code]) => code)];
-    };
-    return { id: agent.id, ask };
-  };
-  const same = (code: string | undefined): readonly unknown[] => [code, code, code, code];
-
-  test('vault lock and agent suspension deny on every channel', async () => {
-    service.webhook.fault = (path) => (path === '/upstream' ? { status: 200, body: '{}' } : undefined);
-    const { id, ask } = await onAllChannels();
-    expect(await ask()).toEqual(same(undefined));
-    await admin('POST', '/api/vault/lock');
-    expect(await ask()).toEqual(same('VAULT_LOCKED'));
-    await admin('POST', '/api/vault/unlock');
-    expect(await ask()).toEqual(same(undefined));
-    await admin('POST', `/api/agents/${id}/suspend`);
-    expect(await ask()).toEqual(same('AGENT_INACTIVE'));
-    await admin('POST', `/api/agents/${id}/resume`);
-    expect(await ask()).toEqual(same(undefined));
-    service.webhook.fault = undefined;
-  });
 });
