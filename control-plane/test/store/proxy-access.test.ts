@@ -105,8 +105,15 @@ describe('the record of a use', () => {
     expect([await written(), (await find())?.lastUsedAt]).toEqual([1, NOW]);
   });
 
-  it('is not written where the account has changed', async () => {
-    expect([await write({ ...account.onlyIf, accountRevision: 1 }), await written()]).toEqual([false, 0]);
+  const writeAgent = (): Promise<boolean> =>
+    database.auditCommit.write({ event: account.event('github'), touchCaller: true, onlyIf: account.onlyIf });
+  const agentUsedAt = async () =>
+    (await database.stores.agents.get(account.vaultId, account.agentId))?.lastUsedAt;
+
+  it('writes neither event nor lastUsedAt where the account has changed, beside one that is written', async () => {
+    const changed = write({ ...account.onlyIf, accountRevision: 1 });
+    expect([await Promise.all([changed, writeAgent()]), await written()]).toEqual([[false, true], 1]);
+    expect([(await find())?.lastUsedAt, await agentUsedAt()]).toEqual([null, NOW]);
   });
 
   it('counts all of its lifetime uses, or none', async () => {
@@ -122,15 +129,10 @@ describe('the record of a use', () => {
   it('keeps its own precondition when it is written together with an agent’s access', async () => {
     const asked = await Promise.all([
       write(),
-      database.auditCommit.write({
-        event: account.event('github'),
-        touchCaller: true,
-        onlyIf: account.onlyIf,
-      }),
+      writeAgent(),
       write({ ...account.onlyIf, accountRevision: 9 }),
     ]);
     expect([asked, await written()]).toEqual([[true, true, false], 2]);
-    expect((await find())?.lastUsedAt).toBe(NOW);
-    expect((await database.stores.agents.get(account.vaultId, account.agentId))?.lastUsedAt).toBe(NOW);
+    expect([(await find())?.lastUsedAt, await agentUsedAt()]).toEqual([NOW, NOW]);
   });
 });

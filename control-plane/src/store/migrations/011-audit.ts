@@ -67,7 +67,8 @@ const VAULT_LOCKS = 7_385_216;
  * - `raises`: an event reports a change that decisions depend on, so the account's revision grows
  * - `revisions`: of each event the account's revision that it requires, or null
  * - `uses`: of each event `[target type, target id, rule id, limit]` of each use that is counted with it, all or none
- * - `touched`: agents and proxies whose last use is `used_at`; a row that another transaction has locked is skipped
+ * - `touched`: of each event the agent or proxy whose last use is `used_at`, or null; a row that another transaction has
+ *   locked is skipped
  *
  * SQLite needs neither: its write transactions follow one another, and the process computes the chain.
  */
@@ -91,6 +92,7 @@ async function createAuditFunctions(db: Kysely<Schema>): Promise<void> {
       _seqs bigint[] := '{}';
       _hashes text[] := '{}';
       _written text[] := '{}';
+      _touched_now text[] := '{}';
     BEGIN
       PERFORM pg_advisory_xact_lock(hashtextextended(_vault, ${sql.lit(VAULT_LOCKS)}));
 
@@ -134,6 +136,7 @@ async function createAuditFunctions(db: Kysely<Schema>): Promise<void> {
         _seqs := _seqs || _seq_now;
         _hashes := _hashes || _hash_now;
         _written := _written || _behind[_place];
+        _touched_now := _touched_now || _touched[_place];
       END LOOP;
 
       IF cardinality(_seqs) > 0 THEN
@@ -148,9 +151,9 @@ async function createAuditFunctions(db: Kysely<Schema>): Promise<void> {
 
       IF _touched IS NOT NULL THEN
         UPDATE agents SET last_used_at = _used_at WHERE id IN (
-          SELECT id FROM agents WHERE id = ANY (_touched) AND vault_id = _vault FOR NO KEY UPDATE SKIP LOCKED);
+          SELECT id FROM agents WHERE id = ANY (_touched_now) AND vault_id = _vault FOR NO KEY UPDATE SKIP LOCKED);
         UPDATE proxies SET last_used_at = _used_at WHERE id IN (
-          SELECT id FROM proxies WHERE id = ANY (_touched) AND vault_id = _vault FOR NO KEY UPDATE SKIP LOCKED);
+          SELECT id FROM proxies WHERE id = ANY (_touched_now) AND vault_id = _vault FOR NO KEY UPDATE SKIP LOCKED);
       END IF;
       RETURN _left_out;
     END

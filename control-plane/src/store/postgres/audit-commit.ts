@@ -50,8 +50,8 @@ export function createAuditCommit(options: {
     const entries = asked.filter((entry) => !isExpired(entry, now));
     if (entries.length === 0) return asked.map(() => false);
     const texts = entries.map(({ event }) => hashedText(stampEvent(event, nowMs)));
-    const touched = entries.flatMap(({ event, touchCaller }) =>
-      touchCaller ? [event.agentId ?? event.proxyId ?? ''] : [],
+    const touched = entries.map(({ event, touchCaller }) =>
+      touchCaller ? (event.agentId ?? event.proxyId ?? null) : null,
     );
     const [row] = await record([
       vaultId,
@@ -59,7 +59,7 @@ export function createAuditCommit(options: {
       texts.map(({ behindNumber }) => behindNumber),
       entries.map(({ onlyIf }) => onlyIf?.accountRevision ?? null),
       usesOf(entries),
-      touched.length === 0 ? null : touched,
+      touched.every((caller) => caller === null) ? null : touched,
       now,
     ]);
     const leftOut = new Set(row?.leftOut);
