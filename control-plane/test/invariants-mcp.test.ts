@@ -97,6 +97,7 @@ test('17: of codes, verifiers and tokens only hashes are kept', async () => {
     expect(tracesOf(secret as string, stored)).toEqual([]);
 });
 
+// spec: The result carries no credential bytes.
 test('18: MCP gives an address of the webhook, and never a byte of the credential', async () => {
   const { agent, session } = await connected('github');
   const texts: string[] = [];

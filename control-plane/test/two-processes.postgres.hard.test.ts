@@ -8,7 +8,7 @@ import { clientOf } from './support/management-service.ts';
 import { pathFor } from './support/pair-agents.ts';
 import { withdrawals } from './support/withdrawals.ts';
 import type { LoggedEvent, TestAgent } from './support/service-steps.ts';
-import { gist } from './specification/answers.ts';
+import { gist } from './support/refusals.ts';
 
 /*
  * Two control planes over one PostgreSQL and one Redis behave as one service: under load, while one of them is killed

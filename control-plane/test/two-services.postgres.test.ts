@@ -11,7 +11,7 @@ import {
 } from './support/management-service.ts';
 import { ownerLinkToken } from './support/owner-link.ts';
 import { type LoggedEvent, type TestAgent, stepsOn } from './support/service-steps.ts';
-import { gist } from './specification/answers.ts';
+import { gist } from './support/refusals.ts';
 import { withdrawals } from './support/withdrawals.ts';
 
 /*

@@ -76,6 +76,7 @@ async function walk(log: Log, limit: number, between: () => void = () => undefin
 const rows = (count: number, serviceName = 'github') => Array.from({ length: count }, () => serviceName);
 
 describe('readCredentialHistory', () => {
+  // spec: credential_history page size is at most 50 (default 20).
   it('gives type, time and outcome, newest first, 20 by default', async () => {
     const log = new Log().write(rows(30));
     const answer = await readCredentialHistory({ log, keys }, github);
@@ -88,6 +89,10 @@ describe('readCredentialHistory', () => {
     });
   });
 
+  // spec: credential_history paging rules:
+  // spec: Each call reads one page of at most 100 activity rows for the agent, then filters that page to the requested service.
+  // spec: A call can return fewer than limit rows, even zero, while more history exists.
+  // spec: It reads at most 100 log rows per page.
   it('reads one page of 100 rows a call, and may give no row and a cursor', async () => {
     const log = new Log().write(['github', ...rows(250, 'other')]);
     expect(await walk(log, 50)).toEqual([[], [], log.timesOf('github')]);
@@ -126,6 +131,7 @@ describe('readCredentialHistory', () => {
     expect((await walk(log, 50)).flat()).toEqual(log.timesOf('github'));
   });
 
+  // spec: The caller keeps passing nextCursor as cursor.
   it('gives each row once over all cursors, also while rows are written', async () => {
     const row = fc.constantFrom('github', 'github', 'other', undefined);
     await fc.assert(

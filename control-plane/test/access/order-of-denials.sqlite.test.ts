@@ -1,9 +1,11 @@
 import { newKey } from '@svault/shared';
+import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, clientOf } from '../support/management-service.ts';
-import { type PairAgent, pathFor } from '../support/pair-agents.ts';
-import { type RestRefusal, expectRefusal } from '../specification/answers.ts';
-import { type Fixture, startFixture, times } from '../specification/fixture.ts';
+import type { Answer } from '../support/management-service.ts';
+import { pathFor } from '../support/pair-agents.ts';
+import { type PairedService, startPairedService } from '../support/paired-service.ts';
+import { type RestRefusal, expectRefusal } from '../support/refusals.ts';
+import type { TestAgent } from '../support/service-steps.ts';
 
 // A request that meets several conditions at once gets the first.
 
@@ -51,33 +53,51 @@ function expected({ state, limit, policy }: Agent, service: Service, vault: Vaul
   return vault.bound ? undefined : '502 WEBHOOK_NOT_CONFIGURED';
 }
 
+const startStage = (env: Readonly<Record<string, string>> = {}): Promise<PairedService> =>
+  startPairedService({ env, startJob: jobsByHand().startJob });
+
+async function policyOn({ admin }: PairedService, agent: TestAgent, rule: object): Promise<void> {
+  const { id } = (await admin('POST', '/api/policies', { body: { name: 'p', rules: [rule] } })).json;
+  const body = { targetType: 'agent', targetId: agent.id };
+  await admin('POST', `/api/policies/${id}/attachments`, { body });
+}
+
+/** Asks several times, one after another. @returns the responses in their order */
+async function times(count: number, ask: () => Promise<Answer>): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  while (answers.length < count) answers.push(await ask());
+  return answers;
+}
+
 describe('a request that meets several conditions gets the first', () => {
-  let stage: Fixture;
-  const agents = new Map<Agent, PairAgent>();
+  let stage: PairedService;
+  const agents = new Map<Agent, TestAgent>();
   const lapsed = new Map<Agent, number>();
 
   beforeAll(async () => {
     // The ceiling is no part of these combinations.
-    stage = await startFixture({ env: { SV_LIMIT_USER_AGGREGATE: '1000000' } });
+    stage = await startStage({ SV_LIMIT_USER_AGGREGATE: '1000000' });
     for (const kind of KINDS) {
       const agent = await stage.agent('granted');
       agents.set(kind, agent);
       // One for each request that meets a lapsed grant, since that request deletes it.
       for (let n = 0; n < 2; n++)
-        await stage.grant(agent, { serviceName: `lapsed-${n}`, expiresInSeconds: 3_600 });
+        await stage.admin('POST', `/api/agents/${agent.id}/grants`, {
+          body: { serviceName: `lapsed-${n}`, expiresInSeconds: 3_600 },
+        });
       const rule = RULES[kind.policy];
-      if (rule !== undefined) await stage.policy(rule, { targetType: 'agent', targetId: agent.id });
+      if (rule !== undefined) await policyOn(stage, agent, rule);
     }
-    stage.wait(3_600_000);
+    stage.clock.advance(3_600_000);
     for (const [kind, agent] of agents) {
-      if (kind.policy !== 'none') await agent.ask('granted');
+      if (kind.policy !== 'none') await agent.get('granted');
       if (kind.limit === 'locked out') await times(61, () => agent.list());
-      if (kind.limit === 'out of misses') await times(11, () => agent.ask('nothing'));
+      if (kind.limit === 'out of misses') await times(11, () => agent.get('nothing'));
       if (kind.state === 'suspended') await stage.admin('POST', `/api/agents/${agent.id}/suspend`);
       if (kind.state === 'deleted') await stage.admin('DELETE', `/api/agents/${agent.id}`);
     }
   });
-  afterAll(() => stage.close());
+  afterAll(() => stage.stop());
 
   /** A lapsed grant that no request has met yet, where this one is going to meet it. */
   function nameOf(service: Service, kind: Agent, vault: Vault): string {
@@ -103,7 +123,7 @@ describe('a request that meets several conditions gets the first', () => {
     if (vault.locked) await stage.admin('POST', '/api/vault/lock');
     for (const [kind, agent] of agents)
       for (const service of SERVICES) {
-        const answer = await agent.ask(nameOf(service, kind, vault));
+        const answer = await agent.get(nameOf(service, kind, vault));
         const refusal = expected(kind, service, vault);
         if (refusal === undefined) expect([kind, service, answer.status]).toEqual([kind, service, 307]);
         else expectRefusal(answer, refusal);
@@ -120,34 +140,17 @@ describe('a request that meets several conditions gets the first', () => {
   });
 });
 
-describe('a webhook that is known to be unreachable', () => {
-  test('WEBHOOK_UNAVAILABLE comes after every other denial', async () => {
-    const stage = await startFixture();
-    await stage.pair.stop('webhook');
-    await stage.admin('GET', '/api/webhook');
-    const [agent, blocked] = await stage.agents(2, 'granted');
-    await stage.policy({ type: 'manual_approval' }, { targetType: 'agent', targetId: blocked!.id });
-    expectRefusal(await agent!.ask('granted'), '503 WEBHOOK_UNAVAILABLE');
-    expectRefusal(await agent!.ask('ungranted'), '404 NO_GRANT');
-    expectRefusal(await agent!.ask('a/b'), '400 INVALID_SERVICE');
-    expectRefusal(await blocked!.ask('granted'), '403 POLICY_DENIED');
-    await stage.admin('POST', '/api/vault/lock');
-    expectRefusal(await agent!.ask('granted'), '423 VAULT_LOCKED');
-    await stage.close();
-  });
-});
-
 describe('every form of a condition', () => {
-  let stage: Fixture;
-  let agent: PairAgent;
+  let stage: PairedService;
+  let agent: TestAgent;
   beforeAll(async () => {
-    stage = await startFixture();
+    stage = await startStage();
     agent = await stage.agent('github');
   });
-  afterAll(() => stage.close());
+  afterAll(() => stage.stop());
 
   const get = (path: string, headers: Record<string, string>): Promise<Answer> =>
-    clientOf(stage.pair.controlPlaneUrl())('GET', path, { headers });
+    stage.anyone('GET', path, { headers });
 
   // spec: 401 | MISSING_KEY | No key in a header.
   test.each([
@@ -184,7 +187,7 @@ describe('every form of a condition', () => {
       'Gro\u0308ße',
     ].map((name) => [JSON.stringify(name).slice(0, 20), name.length, name] as const),
   )('INVALID_SERVICE: %s, %i characters', async (_start, _length, name) => {
-    expectRefusal(await agent.ask(name), '400 INVALID_SERVICE');
+    expectRefusal(await agent.get(name), '400 INVALID_SERVICE');
   });
 
   test.each(['github&service=github', 'github&service=', 'github&service=a%2Fb'])(
@@ -207,16 +210,29 @@ describe('every form of a condition', () => {
 
   test('a ticket issued before a suspension is valid for 60 s and 30 s of clock skew', async () => {
     const suspended = await stage.agent('never-stored');
-    const locations = (await times(2, () => suspended.ask('never-stored'))).map(
+    const locations = (await times(2, () => suspended.get('never-stored'))).map(
       ({ headers }) => headers.get('location') ?? '',
     );
     await stage.admin('POST', `/api/agents/${suspended.id}/suspend`);
     const use = async (location = ''): Promise<number> =>
       (await fetch(stage.pair.bypassingRecorder(location))).status;
-    stage.wait(90_000);
+    stage.clock.advance(90_000);
     // The webhook takes it, and holds nothing of that name.
     expect(await use(locations[0])).toBe(404);
-    stage.wait(1_000);
+    stage.clock.advance(1_000);
     expect(await use(locations[1])).toBe(401);
+  });
+
+  test('WEBHOOK_UNAVAILABLE comes after every other denial', async () => {
+    await stage.pair.stop('webhook');
+    await stage.admin('GET', '/api/webhook');
+    const blocked = await stage.agent('github');
+    await policyOn(stage, blocked, { type: 'manual_approval' });
+    expectRefusal(await agent.get('github'), '503 WEBHOOK_UNAVAILABLE');
+    expectRefusal(await agent.get('ungranted'), '404 NO_GRANT');
+    expectRefusal(await agent.get('a/b'), '400 INVALID_SERVICE');
+    expectRefusal(await blocked.get('github'), '403 POLICY_DENIED');
+    await stage.admin('POST', '/api/vault/lock');
+    expectRefusal(await agent.get('github'), '423 VAULT_LOCKED');
   });
 });

@@ -10,7 +10,7 @@ import {
   startAgentChannels,
 } from '../support/agent-channels.ts';
 import { CREDENTIALS } from '../support/service-steps.ts';
-import { pipeline } from '../specification/pipeline.ts';
+import { pipeline } from '../support/pipeline.ts';
 
 // In the same state REST and MCP decide, count and log the same.
 
@@ -238,6 +238,10 @@ describe.each(Object.entries(STATES))('%s', (name, { says }) => {
     expect(outcomes.get(at(name, 'REST'))?.said.map(({ code }) => code)).toEqual(says);
   });
 
+  // spec: Either an agent key (Authorization: Bearer svagent_<key>) or an OAuth 2.1 session token (svsess_...). Both resolve to the same agent, grants and policies.
+  // spec: GRANT_EXPIRED | Grant lapsed (deleted on this call).
+  // spec: VAULT_LOCKED | Vault locked.
+  // spec: WEBHOOK_NOT_CONFIGURED | No webhook bound.
   test.each(['MCP by key', 'MCP by session'] as const)(
     '%s has the answers, counters and events of REST',
     (channel) => {

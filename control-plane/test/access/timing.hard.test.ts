@@ -3,7 +3,7 @@ import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { newKey, randomToken } from '@svault/shared';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import type { TestAgent } from '../support/service-steps.ts';
-import { type InProcess, decide, startInProcess } from '../specification/in-process.ts';
+import { type InProcess, decide, startInProcess } from '../support/in-process.ts';
 import { timingDifference } from '../support/timing-difference.ts';
 
 /*

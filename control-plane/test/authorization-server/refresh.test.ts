@@ -32,6 +32,7 @@ const mayRefresh = async (session: ClientSession): Promise<boolean> =>
   (await refresh(world, session)).status === 200;
 
 describe('a refresh', () => {
+  // spec: and auto-refreshed.
   test('a refresh returns a new pair, and the previous access token stays valid until it expires', async () => {
     const first = await connect(world);
     const events = await eventTypesOf(world, first.agentId);
@@ -232,6 +233,7 @@ describe('an invalid refresh token', () => {
 });
 
 describe('after the consent', () => {
+  // spec: Every refresh re-checks the agent's status.
   test('a suspended agent gets no tokens and rotates nothing, and refreshes again once resumed', async () => {
     const session = await connect(world);
     await admin('POST', `/api/agents/${session.agentId}/suspend`);

@@ -10,6 +10,7 @@ const register = (body: unknown, headers: Readonly<Record<string, string>> = {})
   service.anyone('POST', PATH, { body, headers });
 
 describe('client registration (RFC 7591)', () => {
+  // spec: registers itself,
   test('a registered client gets its metadata and no secret', async () => {
     const answer = await register({
       client_name: 'Claude Code',

@@ -28,6 +28,8 @@ const world = useOauth();
 const approved = async () => approve(world, await newAgent(world));
 
 describe('an authorization code', () => {
+  // spec: Prefix svsess_. It is bound to an agent
+  // spec: and obtains a session token through in-client browser consent.
   test('a code is exchanged for tokens of the chosen agent, with its event', async () => {
     const code = await approved();
     const answer = await exchange(world, code);

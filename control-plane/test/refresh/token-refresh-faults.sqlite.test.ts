@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from '../support/faulty-webhook.ts';
 import type { Answer } from '../support/management-service.ts';
 import { refreshableRecord } from '../support/refreshable-record.ts';
-import { type InProcess, startInProcess } from '../specification/in-process.ts';
+import { type InProcess, startInProcess } from '../support/in-process.ts';
 
 /* Refreshes at a webhook that is unreachable, slow or wrong: it gets no client secret, and no call is retried. */
 

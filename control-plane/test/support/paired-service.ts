@@ -14,9 +14,7 @@ export interface PairedService extends ServiceSteps {
   stop(): Promise<void>;
 }
 
-export async function startPairedService(
-  options: Pick<PairOptions, 'bound' | 'logLevel' | 'startJob'> = {},
-): Promise<PairedService> {
+export async function startPairedService(options: PairOptions = {}): Promise<PairedService> {
   const pair = await startPair({ logLevel: 'silent', ...options });
   const url = pair.controlPlaneUrl();
   const admin = clientOf(url, { authorization: `Bearer ${pair.adminKey}` });

@@ -6,7 +6,7 @@ import { createSetAsides } from '../../src/webhook/set-aside.ts';
 import { createTokenRefresh } from '../../src/refresh/refresh-token.ts';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from './faulty-webhook.ts';
 import { refreshableRecord } from './refreshable-record.ts';
-import { type InProcess, startInProcess } from '../specification/in-process.ts';
+import { type InProcess, startInProcess } from './in-process.ts';
 
 const MINUTE_MS = 60_000;
 export const DONE: HandMade = { status: 200, answer: { outcome: 'refreshed' } };

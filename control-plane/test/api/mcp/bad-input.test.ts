@@ -53,6 +53,7 @@ describe('a body that is no JSON', () => {
 
 describe('JSON that is no message', () => {
   // spec: MCP messages use JSON-RPC 2.0 over Streamable HTTP.
+  // spec: JSON-RPC 2.0 over Streamable HTTP.
   it.each([
     ['null', 'null', null],
     ['a number', '7', null],
@@ -118,6 +119,7 @@ describe('many values', () => {
     expect(answer.text.length).toBeLessThan(300);
   });
 
+  // spec: tools/call takes params.name and params.arguments.
   it.each([
     ['tools/call', {}, 'params.name'],
     ['tools/call', undefined, 'params'],
@@ -182,6 +184,7 @@ describe('many values', () => {
 });
 
 describe('batches', () => {
+  // spec: A request body that is a JSON array (batch) gets a single JSON-RPC error, code -32600, message Batch requests are not supported, id null.
   it.each([
     ['none', []],
     ['one', [pinging(1)]],

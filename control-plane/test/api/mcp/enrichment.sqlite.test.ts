@@ -50,6 +50,7 @@ const answers = (body: unknown, status = 200) => ({ status, body: JSON.stringify
 const OWN = { serviceName: 'github', grantExpiresAt: null, refreshPolicy: 'none' };
 const OURS = { description: '', displayName: 'GitHub', tags: [] };
 
+// spec: tokenType, expiryTime, hasRefreshToken | Taken best-effort from the webhook's own list response.
 it.each(ERAS)(
   'takes what the webhook tells, and nothing that it has no business to tell (%s)',
   async (era) => {
@@ -66,6 +67,7 @@ it.each(ERAS)(
   },
 );
 
+// spec: If the webhook lookup fails, they are silently omitted.
 it.each([
   ['refuses', () => answers({ error: 'no', code: 'SIGNATURE_INVALID' }, 401)],
   ['fails', () => answers({}, 500)],

@@ -77,6 +77,7 @@ describe('the revisions with a handshake', () => {
     },
   );
 
+  // spec: Methods used: initialize, tools/list, tools/call, notifications/*.
   it('answers a method that it has not with -32601 and 200', async () => {
     for (const method of [
       'resources/list',

@@ -151,6 +151,9 @@ describe('Origin', () => {
 });
 
 describe('credentials', () => {
+  // spec: Auth is required on every method, including initialize.
+  // spec: An unauthenticated or invalid call, including initialize, receives 401 with the header WWW-Authenticate: Bearer resource_metadata=<{base_url}/.well-known/oauth-protected-resource>.
+  // spec: OAuth 2.1 flow: the client calls the endpoint without credentials and receives a 401.
   it.each([
     [
       'initialize',
@@ -224,6 +227,7 @@ describe('credentials', () => {
 });
 
 describe('denied agents', () => {
+  // spec: The agent must have MCP enabled.
   it('403 MCP_DISABLED while MCP is off, for every message', async () => {
     const { json } = await service.admin('POST', '/api/agents', { body: { name: 'off' } });
     const client = mcpClientOf(service, json.apiKey);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer } from '../support/management-service.ts';
+import type { Answer } from './management-service.ts';
 
 const PLAIN = ['code', 'error'];
 const LATER = [...PLAIN, 'retryAfter'];

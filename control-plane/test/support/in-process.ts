@@ -7,8 +7,8 @@ import { controlPlaneConfig } from '../../src/config/config.ts';
 import { createApp } from '../../src/app.ts';
 import { type Context, createContext } from '../../src/context.ts';
 import type { ServeOptions } from '../../src/serve.ts';
-import { type Call, type Place, clientOf, makePlace, serveOn } from '../support/management-service.ts';
-import { type ServiceSteps, stepsOn } from '../support/service-steps.ts';
+import { type Call, type Place, clientOf, makePlace, serveOn } from './management-service.ts';
+import { type ServiceSteps, stepsOn } from './service-steps.ts';
 
 /** What stands behind the endpoints, made as the program makes it, and the program's routes on it. */
 export interface InProcess extends ServiceSteps {
