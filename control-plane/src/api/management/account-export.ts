@@ -1,20 +1,22 @@
-import { type Clock, type Id, formatTime } from '@svault/shared';
+import { type Id, formatTime } from '@svault/shared';
 import { z } from 'zod';
-import { ROLES, eventBy } from '../../core/actor.ts';
-import { notFound } from '../../core/errors.ts';
+import { eventBy } from '../../core/actor.ts';
+import { orNotFound } from '../../core/errors.ts';
+import type { Grant } from '../../core/grant.ts';
 import { type Page, type PageRequest, pagesOf } from '../../core/paging.ts';
 import type { Proxy } from '../../core/proxy.ts';
-import type { Stores } from '../../core/stores.ts';
-import type { WebhookLink } from '../../core/webhook-link.ts';
 import { type ExportSection, exportText } from '../../management/account-export.ts';
 import { adminKeySchema, sessionSchema, toAdminKeyView } from './account.ts';
 import { toVaultView, vaultSchema } from './vault.ts';
 import { agentSchema, toAgentView } from './agents.ts';
+import type { Needs } from './dependencies.ts';
 import { timeSchema } from './fields.ts';
 import { folderSchema, toFolderView } from './folders.ts';
 import { grantSchema, toGrantView } from './grants.ts';
+import { memberSchema } from './members.ts';
 import { attachmentSchema, policySchema, toAttachmentView, toPolicyView } from './policies.ts';
 import { providerSchema, toProviderView } from './providers.ts';
+import { proxySchema } from './proxies.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { toTokenView, tokenSchema } from './tokens.ts';
 
@@ -40,167 +42,108 @@ const exportHeadSchema = z.object({
     .meta({ description: 'null: none is bound' }),
 });
 
-/** Of what each list is made. */
-const exportItemSchemas = {
-  members: z.object({
-    id: z.string(),
-    email: z.string(),
-    role: z.enum(ROLES),
-    isOwner: z.boolean(),
-    createdAt: timeSchema,
-  }),
-  agents: agentSchema,
-  grants: grantSchema,
-  tokens: tokenSchema.omit({ webhook: true }),
-  folders: folderSchema,
-  policies: policySchema,
-  policyAttachments: z.object({ policyId: z.string(), ...attachmentSchema.shape }),
-  proxies: z.object({
-    id: z.string(),
-    name: z.string(),
-    upstreamUrl: z.string(),
-    upstreamAuthType: z.enum(['Token', 'sv_session']),
-    serviceName: z.string().nullable(),
-    agentId: z.string().nullable(),
-    headerTemplates: z.record(z.string(), z.string()).nullable(),
-    status: z.enum(['active', 'revoked']),
-    keyPrefix: z.string(),
-    createdAt: timeSchema,
-    revokedAt: timeSchema.nullable(),
-    lastUsedAt: timeSchema.nullable(),
-  }),
-  providers: providerSchema,
-  adminKeys: adminKeySchema,
-  sessions: sessionSchema.omit({ current: true }),
+/** The lists of the document, in its order. */
+const exportListSchemas = {
+  members: z.array(z.object(memberSchema.shape)),
+  agents: z.array(agentSchema).meta({ description: 'Deleted ones too' }),
+  grants: z.array(grantSchema).meta({ description: 'Expired ones too' }),
+  tokens: z.array(tokenSchema.omit({ webhook: true })),
+  folders: z.array(folderSchema),
+  policies: z.array(policySchema),
+  policyAttachments: z.array(z.object({ policyId: z.string(), ...attachmentSchema.shape })),
+  proxies: z
+    .array(
+      proxySchema.omit({ webhook: true }).extend({
+        serviceName: z.string().nullable(),
+        agentId: z.string().nullable(),
+        headerTemplates: z.record(z.string(), z.string()).nullable(),
+        revokedAt: timeSchema.nullable(),
+        lastUsedAt: timeSchema.nullable(),
+      }),
+    )
+    .meta({ description: 'Revoked ones too' }),
+  providers: z.array(providerSchema),
+  adminKeys: z.array(adminKeySchema),
+  sessions: z.array(sessionSchema.omit({ current: true })),
 } as const;
 
 const accountExportSchema = exportHeadSchema
-  .extend({
-    members: z.array(exportItemSchemas.members),
-    agents: z.array(exportItemSchemas.agents).meta({ description: 'Deleted ones too' }),
-    grants: z.array(exportItemSchemas.grants).meta({ description: 'Expired ones too' }),
-    tokens: z.array(exportItemSchemas.tokens),
-    folders: z.array(exportItemSchemas.folders),
-    policies: z.array(exportItemSchemas.policies),
-    policyAttachments: z.array(exportItemSchemas.policyAttachments),
-    proxies: z.array(exportItemSchemas.proxies).meta({ description: 'Revoked ones too' }),
-    providers: z.array(exportItemSchemas.providers),
-    adminKeys: z.array(exportItemSchemas.adminKeys),
-    sessions: z.array(exportItemSchemas.sessions),
-  })
+  .extend(exportListSchemas)
   .meta({ id: 'AccountExport', description: 'Everything that is kept of the account but keys and the log.' });
 
-type ExportedStores = Pick<
-  Stores,
-  | 'adminKeys'
-  | 'agents'
-  | 'folders'
-  | 'grants'
-  | 'policies'
-  | 'providers'
-  | 'proxies'
-  | 'sessions'
-  | 'tokens'
-  | 'users'
->;
+type ListName = keyof typeof exportListSchemas;
+type ExportedStores = Needs<
+  never,
+  Exclude<ListName, 'members' | 'policyAttachments'> | 'users' | 'vaults' | 'webhookLinks'
+>['stores'];
 
 /** Things per page: a millisecond or two of work. */
-const PAGE = 200;
+const PAGE = { limit: 200, parts: 2 };
 /** Folders, policies and proxies are larger. */
-const PAGE_OF_LARGE = 10;
+const PAGE_OF_LARGE = { limit: 10, parts: 2 };
 
-type Name = keyof typeof exportItemSchemas;
-type List<T> = (page: PageRequest) => Promise<Page<T>>;
-
-/**
- * The lists of an account's export, in the order of the document.
- *
- * @param now in the written form; tells which grants have expired
- */
-function exportSections(stores: ExportedStores, vaultId: Id<'vlt'>, now: string): readonly ExportSection[] {
-  const { adminKeys, agents, folders, grants, policies, proxies, sessions, tokens, users } = stores;
-  const { providers } = stores;
-  const byTime = <T>(list: List<T>) => pagesOf(list, { limit: PAGE, parts: 2 });
-  const allPolicies = () =>
-    pagesOf((page) => policies.list(vaultId, undefined, page), { limit: PAGE_OF_LARGE, parts: 2 });
-  const allTokens = pagesOf((page) => tokens.list(vaultId, page), { limit: PAGE, parts: 1 });
-  const allProxies = pagesOf((page) => proxies.list(vaultId, page), { limit: PAGE_OF_LARGE, parts: 2 });
-  const allFolders = pagesOf((page) => folders.list(vaultId, page), { limit: PAGE_OF_LARGE, parts: 2 });
-  return [
-    section(
-      'members',
-      byTime((page) => users.list(vaultId, page)),
-      (user) => user,
-    ),
-    section(
-      'agents',
-      byTime((page) => agents.listAll(vaultId, page)),
-      toAgentView,
-    ),
-    section(
-      'grants',
-      byTime((page) => grants.listAll(vaultId, page)),
-      (grant) => toGrantView(grant, now),
-    ),
-    sectionOfPages('tokens', allTokens, async (page) => {
-      const names = page.map(({ serviceName }) => serviceName);
-      const folderIds = await folders.ofTokens(vaultId, names);
-      return page.map((token) => toTokenView(token, { folderIds: folderIds.get(token.serviceName) }));
-    }),
-    section('folders', allFolders, toFolderView),
-    section('policies', allPolicies(), toPolicyView),
-    section('policyAttachments', attachmentsOf(policies, allPolicies()), (attachment) => attachment),
-    section('proxies', allProxies, toProxyExport),
-    section(
-      'providers',
-      byTime((page) => providers.list(vaultId, page)),
-      toProviderView,
-    ),
-    section(
-      'adminKeys',
-      byTime((page) => adminKeys.list(vaultId, page)),
-      toAdminKeyView,
-    ),
-    section(
-      'sessions',
-      byTime((page) => sessions.list(vaultId, undefined, page)),
-      (session) => session,
-    ),
-  ];
-}
-
-function section<T>(
-  name: Name,
-  pages: AsyncIterable<readonly T[]>,
-  viewOf: (thing: T) => object,
-): ExportSection {
-  return sectionOfPages(name, pages, async (page) => page.map(viewOf));
+/** @param now in the written form; tells which grants have expired */
+function exportSections(stores: ExportedStores, vaultId: Id<'vlt'>, now: string): ExportSection[] {
+  const { adminKeys, agents, folders, grants, policies, providers, proxies, sessions, users } = stores;
+  const toGrantExport = (grant: Grant) => toGrantView(grant, now);
+  const lists: Record<ListName, AsyncIterable<readonly object[]>> = {
+    members: viewsOf((page) => users.list(vaultId, page)),
+    agents: viewsOf((page) => agents.listAll(vaultId, page), toAgentView),
+    grants: viewsOf((page) => grants.listAll(vaultId, page), toGrantExport),
+    tokens: tokensOf(stores, vaultId),
+    folders: viewsOf((page) => folders.list(vaultId, page), toFolderView, PAGE_OF_LARGE),
+    policies: viewsOf((page) => policies.list(vaultId, undefined, page), toPolicyView, PAGE_OF_LARGE),
+    policyAttachments: attachmentsOf(policies, vaultId),
+    proxies: viewsOf((page) => proxies.list(vaultId, page), toProxyExport, PAGE_OF_LARGE),
+    providers: viewsOf((page) => providers.list(vaultId, page), toProviderView),
+    adminKeys: viewsOf((page) => adminKeys.list(vaultId, page), toAdminKeyView),
+    sessions: viewsOf((page) => sessions.list(vaultId, undefined, page)),
+  };
+  return (Object.keys(exportListSchemas) as ListName[]).map((name) => ({
+    name,
+    pages: inForm(exportListSchemas[name], lists[name]),
+  }));
 }
 
 /** What the schema does not name is not written, whatever a view may carry. */
-function sectionOfPages<T>(
-  name: Name,
-  pages: AsyncIterable<readonly T[]>,
-  viewsOf: (page: readonly T[]) => Promise<readonly object[]>,
-): ExportSection {
-  const schema = exportItemSchemas[name];
-  const shown = async function* (): AsyncGenerator<readonly object[]> {
-    for await (const page of pages) yield (await viewsOf(page)).map((view) => schema.parse(view));
-  };
-  return { name, pages: shown() };
+async function* inForm(
+  schema: z.ZodType<readonly object[]>,
+  pages: AsyncIterable<readonly object[]>,
+): AsyncGenerator<readonly object[]> {
+  for await (const page of pages) yield schema.parse(page);
+}
+
+async function* viewsOf<T extends object>(
+  list: (page: PageRequest) => Promise<Page<T>>,
+  viewOf: (item: T) => object = (item) => item,
+  size = PAGE,
+): AsyncGenerator<readonly object[]> {
+  for await (const items of pagesOf(list, size)) yield items.map((item) => viewOf(item));
+}
+
+async function* tokensOf(
+  { folders, tokens }: ExportedStores,
+  vaultId: Id<'vlt'>,
+): AsyncGenerator<readonly object[]> {
+  for await (const page of pagesOf((request) => tokens.list(vaultId, request), { ...PAGE, parts: 1 })) {
+    const folderIds = await folders.ofTokens(
+      vaultId,
+      page.map(({ serviceName }) => serviceName),
+    );
+    yield page.map((token) => toTokenView(token, { folderIds: folderIds.get(token.serviceName) }));
+  }
 }
 
 async function* attachmentsOf(
-  policies: Pick<Stores['policies'], 'attachments'>,
-  pages: AsyncIterable<readonly { readonly id: Id<'pol'> }[]>,
+  policies: ExportedStores['policies'],
+  vaultId: Id<'vlt'>,
 ): AsyncGenerator<readonly object[]> {
-  for await (const page of pages)
+  for await (const page of pagesOf((request) => policies.list(vaultId, undefined, request), PAGE_OF_LARGE))
     for (const { id: policyId } of page)
-      for await (const targets of pagesOf((request) => policies.attachments(policyId, request), {
-        limit: PAGE,
-        parts: 2,
-      }))
-        yield targets.map((target) => ({ policyId, ...toAttachmentView(target) }));
+      yield* viewsOf(
+        (request) => policies.attachments(policyId, request),
+        (target) => ({ policyId, ...toAttachmentView(target) }),
+      );
 }
 
 const toProxyExport = (proxy: Proxy): object => ({
@@ -212,61 +155,44 @@ const toProxyExport = (proxy: Proxy): object => ({
   lastUsedAt: proxy.lastUsedAt ?? null,
 });
 
-type HeadStores = Pick<Stores, 'vaults' | 'webhookLinks'>;
-
 /** Everything that is kept of an account but keys, hashes and the log, as one document. */
 export function createAccountExportRoutes({
   clock,
   stores,
-}: {
-  readonly clock: Clock;
-  readonly stores: ExportedStores & HeadStores;
-}): readonly ManagementRoute[] {
+}: Needs<'clock', keyof ExportedStores>): ManagementRoute[] {
   return [
-    defineRoute({
+    defineRoute('GET /api/account/export', {
       tag: 'Account',
-      method: 'get',
-      path: '/api/account/export',
       operation: 'exportAccount',
       summary: 'Take out everything that is kept of the account, but no key and no event; audited',
       // It shows members' addresses and everybody's sessions.
       role: 'admin',
-      whenLocked: 'allowed',
-      audit: ['ACCOUNT_EXPORTED'],
       limit: 'account_export',
       response: { status: 200, streams: accountExportSchema },
       handle: async ({ actor, transaction, exchange }) => {
         const now = formatTime(clock.now());
         await transaction((inside) => inside.audit.append(eventBy(actor, 'ACCOUNT_EXPORTED')));
         exchange.setHeader('Content-Disposition', 'attachment; filename="svault-account.json"');
-        return exportText(
-          await headOf(stores, actor.vaultId, now),
-          exportSections(stores, actor.vaultId, now),
-        );
+        const head = await headOf(stores, actor.vaultId, now);
+        return exportText(head, exportSections(stores, actor.vaultId, now));
       },
     }),
   ];
 }
 
 async function headOf(
-  stores: HeadStores,
+  { vaults, webhookLinks }: ExportedStores,
   vaultId: Id<'vlt'>,
   exportedAt: string,
 ): Promise<z.output<typeof exportHeadSchema>> {
-  const vault = await stores.vaults.get(vaultId);
-  if (vault === undefined) throw notFound();
-  const link = await stores.webhookLinks.find(vaultId);
-  const webhook = link === undefined ? null : toWebhookExport(link);
+  const vault = toVaultView(orNotFound(await vaults.get(vaultId)));
+  const link = await webhookLinks.find(vaultId);
+  const webhook = link === undefined ? null : { ...link, lastSeenAt: link.lastSeenAt ?? null };
   return exportHeadSchema.parse({
     format: EXPORT_FORMAT,
     version: EXPORT_VERSION,
     exportedAt,
-    vault: toVaultView(vault),
+    vault,
     webhook,
   });
 }
-
-const toWebhookExport = ({ lastSeenAt, ...link }: WebhookLink): object => ({
-  ...link,
-  lastSeenAt: lastSeenAt ?? null,
-});

@@ -1,15 +1,14 @@
-import type { Clock, Id } from '@svault/shared';
+import type { Id } from '@svault/shared';
 import { z } from 'zod';
 import { type Actor, ROLES } from '../../core/actor.ts';
 import type { AdminKey } from '../../core/admin-key.ts';
-import { notFound } from '../../core/errors.ts';
-import { SESSION_KINDS, SIGN_IN_METHODS, type Session } from '../../core/session.ts';
-import type { Stores } from '../../core/stores.ts';
+import { notFound, orNotFound } from '../../core/errors.ts';
+import { SESSION_KINDS, SIGN_IN_METHODS } from '../../core/session.ts';
 import { createAdminKey, deleteAdminKey } from '../../management/admin-keys.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
 import { PASSWORD_CHARACTERS } from '../../sign-in/passwords.ts';
 import { endSession } from '../../sign-in/sessions.ts';
-import type { PasswordSetting } from '../../sign-in/set-password.ts';
+import type { Needs } from './dependencies.ts';
 import {
   SECRET_CHARACTERS,
   idParams,
@@ -18,6 +17,7 @@ import {
   pageRequest,
   pageSchema,
   timeSchema,
+  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -102,129 +102,90 @@ export const toAdminKeyView = ({ lastUsedAt, ...key }: AdminKey): z.output<typeo
   lastUsedAt: lastUsedAt ?? null,
 });
 
-const toSessionView = (session: Session, current: string): z.output<typeof sessionSchema> => ({
-  ...session,
-  current: session.id === current,
-});
-
 /** Members see and end their own sessions, admins all of the account. */
 const sessionsOf = ({ role, userId }: Actor): Id<'usr'> | undefined =>
   role === 'admin' ? undefined : userId;
 
 export function createAccountRoutes({
   clock,
-  passwordSetting,
+  signInMethods,
   stores,
-}: {
-  readonly clock: Clock;
-  /** Undefined where people sign in at an identity provider. */
-  readonly passwordSetting: PasswordSetting | undefined;
-  readonly stores: Pick<Stores, 'adminKeys' | 'sessions' | 'users'>;
-}): readonly ManagementRoute[] {
-  const account = { tag: 'Account', role: 'member', whenLocked: 'allowed', audit: [] } as const;
+}: Needs<'clock' | 'signInMethods', 'adminKeys' | 'sessions' | 'users'>): ManagementRoute[] {
+  const account = { tag: 'Account', role: 'member' } as const;
   const adminKeys = { tag: 'Admin keys', role: 'admin' } as const;
   return [
-    defineRoute({
+    defineRoute('GET /api/me', {
       ...account,
-      method: 'get',
-      path: '/api/me',
       operation: 'getMe',
       summary: 'Read who this request is signed in as',
       response: { status: 200, schema: meSchema },
       handle: async ({ actor: { userId, vaultId, via, credentialId } }) => {
-        const user = await stores.users.get(vaultId, userId);
-        if (user === undefined) throw notFound();
+        const user = orNotFound(await stores.users.get(vaultId, userId));
         if (via === 'adminKey') return { ...user, via, method: null };
         const session = await stores.sessions.get(vaultId, credentialId as Id<'ses'>);
         return { ...user, via, method: session?.method ?? null };
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/sessions', {
       ...account,
-      method: 'get',
-      path: '/api/sessions',
       operation: 'listSessions',
       summary: 'List sign-ins and the sessions of MCP clients, oldest first',
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(sessionSchema) },
-      handle: async ({ actor, query }) => {
-        const page = await stores.sessions.list(actor.vaultId, sessionsOf(actor), pageRequest(query, 2));
-        return { ...page, items: page.items.map((session) => toSessionView(session, actor.credentialId)) };
-      },
+      handle: ({ actor, query }) =>
+        viewOfPage(stores.sessions.list(actor.vaultId, sessionsOf(actor), pageRequest(query)), (session) => ({
+          ...session,
+          current: session.id === actor.credentialId,
+        })),
     }),
-    defineRoute({
+    defineRoute('DELETE /api/sessions/{id}', {
       ...account,
-      method: 'delete',
-      path: '/api/sessions/{id}',
       operation: 'endSession',
+      whenLocked: 'allowed',
       summary: 'End a session: sign a person out, or take an agent from an MCP client',
-      audit: ['SESSION_REVOKED', 'OAUTH_SESSION_REVOKED'],
       params: idParams,
-      response: { status: 204 },
-      handle: async ({ actor, transaction, params }) => {
-        const ended = await transaction((inside) => endSession(inside, actor, params.id, sessionsOf(actor)));
-        if (!ended) throw notFound();
+      change: async (inside, { actor, params }) => {
+        if (!(await endSession(inside, actor, params.id, sessionsOf(actor)))) throw notFound();
       },
     }),
-    defineRoute({
+    defineRoute('POST /api/admin-keys', {
       ...adminKeys,
-      method: 'post',
-      path: '/api/admin-keys',
       operation: 'createAdminKey',
       summary: 'Make an admin key; it is in the answer and nowhere else',
-      whenLocked: 'denied',
-      audit: ['ADMIN_KEY_CREATED'],
       body: newAdminKeySchema,
       response: { status: 201, schema: adminKeyWithKeySchema },
-      handle: async ({ body, transaction }) => {
-        const made = await transaction((inside) => createAdminKey(inside, body.name, clock));
-        return { adminKey: toAdminKeyView(made.adminKey), key: made.key };
+      change: async (inside, { body }) => {
+        const { adminKey, key } = await createAdminKey(inside, body.name, clock);
+        return { adminKey: toAdminKeyView(adminKey), key };
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/admin-keys', {
       ...adminKeys,
-      method: 'get',
-      path: '/api/admin-keys',
       operation: 'listAdminKeys',
       summary: 'List admin keys, oldest first',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(adminKeySchema) },
-      handle: async ({ actor, query }) => {
-        const page = await stores.adminKeys.list(actor.vaultId, pageRequest(query, 2));
-        return { ...page, items: page.items.map(toAdminKeyView) };
-      },
+      handle: ({ actor, query }) =>
+        viewOfPage(stores.adminKeys.list(actor.vaultId, pageRequest(query)), toAdminKeyView),
     }),
-    defineRoute({
+    defineRoute('DELETE /api/admin-keys/{id}', {
       ...adminKeys,
-      method: 'delete',
-      path: '/api/admin-keys/{id}',
       operation: 'deleteAdminKey',
       summary: 'Revoke an admin key',
-      whenLocked: 'denied',
-      audit: ['ADMIN_KEY_DELETED'],
       params: idParams,
-      response: { status: 204 },
-      handle: ({ transaction, params }) => transaction((inside) => deleteAdminKey(inside, params.id)),
+      change: (inside, { params }) => deleteAdminKey(inside, params.id),
     }),
-    defineRoute({
-      method: 'post',
-      path: '/api/me/password',
+    defineRoute('POST /api/me/password', {
+      ...account,
       operation: 'setPassword',
-      tag: 'Account',
       summary: 'Set your own password and end your other sessions; 404 with an identity provider',
-      role: 'member',
-      whenLocked: 'denied',
-      audit: ['MEMBER_UPDATED'],
       limit: 'password_login',
       body: newPasswordSchema,
-      response: { status: 204 },
       errors: ['NOT_FOUND', 'CONFLICT'],
       handle: async ({ actor, body, transaction }) => {
-        if (passwordSetting === undefined) throw noPasswordsHere();
+        if (signInMethods.kind !== 'password') throw noPasswordsHere();
         const { currentPassword, newPassword } = body;
-        await passwordSetting.set(actor, { currentPassword, newPassword }, transaction);
+        await signInMethods.passwordSetting.set(actor, { currentPassword, newPassword }, transaction);
       },
     }),
   ];

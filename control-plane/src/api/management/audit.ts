@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
 import { createLogVerification } from '../../audit/verify.ts';
 import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../core/audit-event.ts';
-import type { AuditFilter, AuditStore } from '../../core/audit-store.ts';
+import type { AuditFilter } from '../../core/audit-store.ts';
 import { invalidArgument } from '../../core/errors.ts';
-import { isTime, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
+import type { Needs } from './dependencies.ts';
+import { isTime, pageQuery, pageRequest, pageSchema, timeSchema, viewOfPage } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();
@@ -97,30 +98,22 @@ export function toAuditView({
 }
 
 /** The account's log, newest first, and the proof that it was not changed. */
-export function createAuditRoutes({
-  log,
-}: {
-  readonly log: Pick<AuditStore, 'scan' | 'after' | 'chainOf'>;
-}): readonly ManagementRoute[] {
+export function createAuditRoutes({ stores: { audit: log } }: Needs<never, 'audit'>): ManagementRoute[] {
   const verify = createLogVerification(log);
-  const shared = { tag: 'Audit', method: 'get', role: 'member', whenLocked: 'allowed', audit: [] } as const;
+  const shared = { tag: 'Audit', role: 'member' } as const;
   return [
-    defineRoute({
+    defineRoute('GET /api/audit', {
       ...shared,
-      path: '/api/audit',
       operation: 'listAuditEvents',
       summary:
         'List what happened, newest first; a page may hold less than asked for and still have a cursor',
       query: auditQuery,
       response: { status: 200, schema: auditPageSchema },
-      handle: async ({ actor, query }) => {
-        const page = await findEvents(log, actor.vaultId, toAuditFilter(query), logPageRequest(query));
-        return { ...page, items: page.items.map(toAuditView) };
-      },
+      handle: ({ actor, query }) =>
+        viewOfPage(findEvents(log, actor.vaultId, toAuditFilter(query), logPageRequest(query)), toAuditView),
     }),
-    defineRoute({
+    defineRoute('GET /api/audit/verify', {
       ...shared,
-      path: '/api/audit/verify',
       operation: 'verifyAuditLog',
       summary: 'Follow the chain of hashes and say where it breaks',
       response: { status: 200, schema: logVerdictSchema },

@@ -3,7 +3,7 @@ import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
 import { z } from 'zod';
 import type {} from 'zod-openapi';
 import { invalidArgument } from '../../core/errors.ts';
-import { type PageRequest, readCursor } from '../../core/paging.ts';
+import { type Page, type PageRequest, readCursor } from '../../core/paging.ts';
 
 /** Longer than any password or token: what does not fit is wrong like any other, and not malformed. */
 export const SECRET_CHARACTERS = 1_024;
@@ -73,18 +73,27 @@ export const pageQuery = {
 /**
  * The page that a list's query asks for.
  *
- * @param parts how many parts the list's sort key has
+ * @param parts how many parts the list's sort key has; time and id unless given
  * @throws ApiError INVALID_ARGUMENT for a cursor that no page of such a list gave
  */
 export function pageRequest(
   query: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
-  parts: number,
+  parts = 2,
 ): PageRequest {
   const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
   if (query.cursor === undefined) return { limit, after: undefined };
   const after = readCursor(query.cursor, parts);
   if (after === undefined) throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
   return { limit, after };
+}
+
+/** A page of a list as it is shown. */
+export async function viewOfPage<T, View>(
+  page: Promise<Page<T>>,
+  viewOf: (item: T) => View,
+): Promise<Page<View>> {
+  const { items, ...rest } = await page;
+  return { items: items.map((item) => viewOf(item)), ...rest };
 }
 
 /** `{ items, nextCursor? }` */

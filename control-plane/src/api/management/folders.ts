@@ -1,9 +1,8 @@
-import type { Clock } from '@svault/shared';
 import { z } from 'zod';
-import { type Folder, MAX_FOLDER_TOKENS } from '../../core/folder.ts';
 import { ownOf } from '../../core/change.ts';
-import type { Stores } from '../../core/stores.ts';
+import { type Folder, MAX_FOLDER_TOKENS } from '../../core/folder.ts';
 import { createFolder, deleteFolder, updateFolder } from '../../management/folders.ts';
+import type { Needs } from './dependencies.ts';
 import {
   idParams,
   lineSchema,
@@ -13,6 +12,7 @@ import {
   serviceNameSchema,
   timeSchema,
   uniqueList,
+  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -40,82 +40,56 @@ const folderChangesSchema = z
   })
   .meta({ id: 'FolderChanges' });
 
-export function toFolderView({ vaultId: _own, ...folder }: Folder): z.output<typeof folderSchema> {
-  return { ...folder, serviceNames: [...folder.serviceNames] };
-}
+export const toFolderView = (folder: Folder): z.output<typeof folderSchema> => ({
+  ...folder,
+  serviceNames: [...folder.serviceNames],
+});
 
 /** Groups of tokens, from which grants are made. */
-export function createFolderRoutes({
-  clock,
-  stores,
-}: {
-  readonly clock: Clock;
-  readonly stores: Pick<Stores, 'folders'>;
-}): readonly ManagementRoute[] {
+export function createFolderRoutes({ clock, stores }: Needs<'clock', 'folders'>): ManagementRoute[] {
   const shared = { tag: 'Folders', role: 'member' } as const;
-  const byId = { ...shared, path: '/api/folders/{id}', params: idParams } as const;
+  const byId = { ...shared, params: idParams } as const;
   const folder = { status: 200, schema: folderSchema } as const;
   return [
-    defineRoute({
+    defineRoute('POST /api/folders', {
       ...shared,
-      method: 'post',
-      path: '/api/folders',
       operation: 'createFolder',
       summary: 'Make a folder of tokens',
-      whenLocked: 'denied',
-      audit: ['FOLDER_CREATED'],
       body: newFolderSchema,
       response: { status: 201, schema: folderSchema },
       errors: ['CONFLICT'],
-      handle: async ({ body, transaction }) =>
-        toFolderView(await transaction((inside) => createFolder(inside, body, clock))),
+      change: async (inside, { body }) => toFolderView(await createFolder(inside, body, clock)),
     }),
-    defineRoute({
+    defineRoute('GET /api/folders', {
       ...shared,
-      method: 'get',
-      path: '/api/folders',
       operation: 'listFolders',
       summary: 'List folders, oldest first',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(folderSchema) },
-      handle: async ({ actor, query }) => {
-        const page = await stores.folders.list(actor.vaultId, pageRequest(query, 2));
-        return { ...page, items: page.items.map(toFolderView) };
-      },
+      handle: ({ actor, query }) =>
+        viewOfPage(stores.folders.list(actor.vaultId, pageRequest(query)), toFolderView),
     }),
-    defineRoute({
+    defineRoute('GET /api/folders/{id}', {
       ...byId,
-      method: 'get',
       operation: 'getFolder',
       summary: 'Read a folder',
-      whenLocked: 'allowed',
-      audit: [],
       response: folder,
       handle: async ({ actor, params }) => toFolderView(await ownOf(stores.folders, actor, params.id)),
     }),
-    defineRoute({
+    defineRoute('PATCH /api/folders/{id}', {
       ...byId,
-      method: 'patch',
       operation: 'updateFolder',
       summary: 'Change a folder; grants that were made from it stay as they are',
-      whenLocked: 'denied',
-      audit: ['FOLDER_UPDATED'],
       body: folderChangesSchema,
       response: folder,
-      handle: async ({ body, transaction, params }) =>
-        toFolderView(await transaction((inside) => updateFolder(inside, params.id, body, clock))),
+      change: async (inside, { body, params }) =>
+        toFolderView(await updateFolder(inside, params.id, body, clock)),
     }),
-    defineRoute({
+    defineRoute('DELETE /api/folders/{id}', {
       ...byId,
-      method: 'delete',
       operation: 'deleteFolder',
       summary: 'Delete a folder; its tokens and the grants that were made from it stay',
-      whenLocked: 'denied',
-      audit: ['FOLDER_DELETED'],
-      response: { status: 204 },
-      handle: ({ transaction, params }) => transaction((inside) => deleteFolder(inside, params.id)),
+      change: (inside, { params }) => deleteFolder(inside, params.id),
     }),
   ];
 }

@@ -1,8 +1,7 @@
-import { type Clock, formatTime } from '@svault/shared';
+import { formatTime } from '@svault/shared';
 import { z } from 'zod';
-import { type Grant, REFRESH_POLICIES, isExpired } from '../../core/grant.ts';
 import { ownOf } from '../../core/change.ts';
-import type { Stores } from '../../core/stores.ts';
+import { type Grant, REFRESH_POLICIES, isExpired } from '../../core/grant.ts';
 import {
   MAX_GRANT_SECONDS,
   MIN_GRANT_SECONDS,
@@ -10,6 +9,7 @@ import {
   createGrantsFromFolder,
   revokeGrant,
 } from '../../management/grants.ts';
+import type { Needs } from './dependencies.ts';
 import {
   idParams,
   isTime,
@@ -19,6 +19,7 @@ import {
   serviceNameParams,
   serviceNameSchema,
   timeSchema,
+  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -73,81 +74,54 @@ const newGrantSchema = z
   });
 
 /** @param now in the written form */
-export function toGrantView(grant: Grant, now: string): z.output<typeof grantSchema> {
-  const { vaultId: _own, grantExpiresAt, sourceGroupId, ...shown } = grant;
-  return {
-    ...shown,
-    status: isExpired(grant, now) ? 'expired' : 'active',
-    grantExpiresAt: grantExpiresAt ?? null,
-    sourceGroupId: sourceGroupId ?? null,
-  };
-}
+export const toGrantView = (grant: Grant, now: string): z.output<typeof grantSchema> => ({
+  ...grant,
+  status: isExpired(grant, now) ? 'expired' : 'active',
+  grantExpiresAt: grant.grantExpiresAt ?? null,
+  sourceGroupId: grant.sourceGroupId ?? null,
+});
 
-export function createGrantRoutes({
-  clock,
-  stores,
-}: {
-  readonly clock: Clock;
-  readonly stores: Pick<Stores, 'agents' | 'grants'>;
-}): readonly ManagementRoute[] {
+export function createGrantRoutes({ clock, stores }: Needs<'clock', 'agents' | 'grants'>): ManagementRoute[] {
   const shared = { tag: 'Grants', role: 'member' } as const;
   return [
-    defineRoute({
+    defineRoute('GET /api/agents/{id}/grants', {
       ...shared,
-      method: 'get',
-      path: '/api/agents/{id}/grants',
       operation: 'listGrants',
       summary: 'List the grants of an agent by service name, expired ones too',
-      whenLocked: 'allowed',
-      audit: [],
       params: idParams,
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(grantSchema) },
       handle: async ({ actor, params, query }) => {
         const agent = await ownOf(stores.agents, actor, params.id);
-        const page = await stores.grants.list(actor.vaultId, agent.id, pageRequest(query, 1));
         const now = formatTime(clock.now());
-        return { ...page, items: page.items.map((grant) => toGrantView(grant, now)) };
+        return viewOfPage(stores.grants.list(actor.vaultId, agent.id, pageRequest(query, 1)), (grant) =>
+          toGrantView(grant, now),
+        );
       },
     }),
-    defineRoute({
+    defineRoute('POST /api/agents/{id}/grants', {
       ...shared,
-      method: 'post',
-      path: '/api/agents/{id}/grants',
       operation: 'createGrant',
       summary: 'Let an agent have a credential, or each of those that are in a folder now',
-      whenLocked: 'denied',
-      audit: ['GRANT_CREATED', 'GRANT_EXPIRED'],
       params: idParams,
       body: newGrantSchema,
       response: { status: 201, schema: grantedSchema },
       errors: ['CONFLICT'],
-      handle: async ({ body, transaction, params: { id } }) => {
-        const { serviceName, folderId, ...terms } = body;
-        if (serviceName !== undefined) {
-          const grant = await transaction((inside) =>
-            createGrant(inside, id, { ...terms, serviceName }, clock),
-          );
-          return toGrantView(grant, grant.createdAt);
-        }
-        const { grants, skipped } = await transaction((inside) =>
-          createGrantsFromFolder(inside, id, { ...terms, folderId: folderId ?? '' }, clock),
-        );
-        return { grants: grants.map((grant) => toGrantView(grant, grant.createdAt)), skipped: [...skipped] };
+      change: async (inside, { body, params: { id } }) => {
+        const { serviceName, folderId = '', ...terms } = body;
+        const toNewView = (grant: Grant) => toGrantView(grant, grant.createdAt);
+        if (serviceName !== undefined)
+          return toNewView(await createGrant(inside, id, { ...terms, serviceName }, clock));
+        const made = await createGrantsFromFolder(inside, id, { ...terms, folderId }, clock);
+        return { grants: made.grants.map(toNewView), skipped: [...made.skipped] };
       },
     }),
-    defineRoute({
+    defineRoute('DELETE /api/agents/{id}/grants/{serviceName}', {
       ...shared,
-      method: 'delete',
-      path: '/api/agents/{id}/grants/{serviceName}',
       operation: 'revokeGrant',
       summary: 'Take a credential away from an agent',
-      whenLocked: 'denied',
-      audit: ['GRANT_REVOKED'],
       params: idParams.extend(serviceNameParams.shape),
-      response: { status: 204 },
-      handle: ({ transaction, params }) =>
-        transaction((inside) => revokeGrant(inside, params.id, params.serviceName)),
+      change: (inside, { params }) => revokeGrant(inside, params.id, params.serviceName),
     }),
   ];
 }

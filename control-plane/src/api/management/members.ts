@@ -1,14 +1,13 @@
-import type { Clock } from '@svault/shared';
 import { z } from 'zod';
 import { ROLES } from '../../core/actor.ts';
-import type { Stores } from '../../core/stores.ts';
 import { EMAIL_CHARACTERS, EMAIL_FORM } from '../../core/user.ts';
 import { addMember, changeRole, inviteMember, removeMember } from '../../management/members.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
+import type { Needs } from './dependencies.ts';
 import { idParams, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const memberSchema = z
+export const memberSchema = z
   .object({
     id: z.string().meta({ examples: ['usr_…'] }),
     email: z.string(),
@@ -54,53 +53,37 @@ const invitedMemberSchema = z.object({
 export function createMemberRoutes({
   baseUrl,
   clock,
+  signInMethods,
   stores,
-  withLinks,
-}: {
-  readonly baseUrl: string;
-  readonly clock: Clock;
-  readonly stores: Pick<Stores, 'users'>;
-  /** False where people sign in at an identity provider. */
-  readonly withLinks: boolean;
-}): readonly ManagementRoute[] {
-  const shared = { tag: 'Members', role: 'admin', whenLocked: 'denied' } as const;
+}: Needs<'baseUrl' | 'clock' | 'signInMethods', 'users'>): ManagementRoute[] {
+  const shared = { tag: 'Members', role: 'admin' } as const;
   const link = { baseUrl, clock };
+  const withLinks = signInMethods.kind === 'password';
   return [
-    defineRoute({
+    defineRoute('GET /api/members', {
       ...shared,
-      method: 'get',
-      path: '/api/members',
       operation: 'listMembers',
       summary: 'List the people of the account, oldest first',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(memberSchema) },
-      handle: ({ actor, query }) => stores.users.list(actor.vaultId, pageRequest(query, 2)),
+      handle: ({ actor, query }) => stores.users.list(actor.vaultId, pageRequest(query)),
     }),
-    defineRoute({
+    defineRoute('POST /api/members', {
       ...shared,
-      method: 'post',
-      path: '/api/members',
       operation: 'addMember',
       summary: 'Add a person, with a link that signs them in once',
-      audit: ['MEMBER_CREATED', 'MEMBER_UPDATED'],
       body: newMemberSchema,
       response: { status: 201, schema: invitedMemberSchema },
       errors: ['CONFLICT'],
-      handle: ({ body, transaction }) =>
-        transaction(async (inside) => {
-          const member = await addMember(inside, body, clock);
-          return withLinks ? { member, link: await inviteMember(inside, member.id, link) } : { member };
-        }),
+      change: async (inside, { body }) => {
+        const member = await addMember(inside, body, clock);
+        return { member, link: withLinks ? await inviteMember(inside, member.id, link) : undefined };
+      },
     }),
-    defineRoute({
+    defineRoute('POST /api/members/{id}/link', {
       ...shared,
-      method: 'post',
-      path: '/api/members/{id}/link',
       operation: 'inviteMember',
       summary: 'Make a new link that signs a member in once; 404 with an identity provider',
-      audit: ['MEMBER_UPDATED'],
       params: idParams,
       response: { status: 201, schema: signInLinkSchema },
       errors: ['CONFLICT'],
@@ -109,31 +92,23 @@ export function createMemberRoutes({
         return transaction((inside) => inviteMember(inside, params.id, link));
       },
     }),
-    defineRoute({
+    defineRoute('PATCH /api/members/{id}', {
       ...shared,
-      method: 'patch',
-      path: '/api/members/{id}',
       operation: 'changeMember',
       summary: "Change a member's role; who stops being an admin loses their admin keys",
-      audit: ['MEMBER_UPDATED', 'ADMIN_KEY_DELETED'],
       params: idParams,
       body: memberChangeSchema,
       response: { status: 200, schema: memberSchema },
       errors: ['CONFLICT'],
-      handle: ({ body, transaction, params }) =>
-        transaction((inside) => changeRole(inside, params.id, body.role)),
+      change: (inside, { body, params }) => changeRole(inside, params.id, body.role),
     }),
-    defineRoute({
+    defineRoute('DELETE /api/members/{id}', {
       ...shared,
-      method: 'delete',
-      path: '/api/members/{id}',
       operation: 'removeMember',
       summary: 'Remove a member, with their sessions and admin keys',
-      audit: ['MEMBER_DELETED', 'ADMIN_KEY_DELETED'],
       params: idParams,
-      response: { status: 204 },
       errors: ['CONFLICT'],
-      handle: ({ transaction, params }) => transaction((inside) => removeMember(inside, params.id, clock)),
+      change: (inside, { params }) => removeMember(inside, params.id, clock),
     }),
   ];
 }

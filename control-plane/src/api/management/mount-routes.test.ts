@@ -16,7 +16,7 @@ import { mountRoutes } from './mount-routes.ts';
 import { definePublicRoute, defineRoute } from './route-definition.ts';
 import { createRouteLimits } from '../http/route-limits.ts';
 
-const shared = { tag: 'Test', summary: 'Test', audit: [] } as const;
+const shared = { operation: 'test', tag: 'Test', summary: 'Test' } as const;
 const vaultId = newId('vlt');
 
 /** What the service looks like to the next request. */
@@ -36,52 +36,26 @@ beforeEach(() => {
   verdict = { allowed: true };
 });
 
+const asMember = { ...shared, role: 'member' } as const;
+const id = { params: z.object({ id: z.string() }) };
+const named = { body: z.strictObject({ name: z.string() }) };
+const handle = (): Promise<void> => Promise.resolve();
+
 const routes = [
-  defineRoute({
+  defineRoute('POST /api/things/{id}', {
     ...shared,
-    method: 'post',
-    path: '/api/things/{id}',
-    operation: 'change',
+    ...id,
+    ...named,
     role: 'admin',
-    whenLocked: 'denied',
-    params: z.object({ id: z.string() }),
     query: z.strictObject({ dry: z.enum(['yes']).optional() }),
-    body: z.strictObject({ name: z.string() }),
     response: { status: 200, schema: z.object({ id: z.string(), name: z.string() }) },
-    handle: ({ params, body, transaction }) =>
-      transaction(() => Promise.resolve({ ...params, ...body, keyHash: 'kept in' })),
+    change: (_inside, { params, body }) => Promise.resolve({ ...params, ...body, keyHash: 'kept in' }),
   }),
-  defineRoute({
-    ...shared,
-    method: 'delete',
-    path: '/api/things/{id}',
-    operation: 'remove',
-    role: 'member',
-    whenLocked: 'allowed',
-    params: z.object({ id: z.string() }),
-    response: { status: 204 },
-    handle: () => Promise.resolve(),
-  }),
-  defineRoute({
-    ...shared,
-    method: 'post',
-    path: '/api/export',
-    operation: 'export',
-    role: 'member',
-    whenLocked: 'denied',
-    limit: 'account_export',
-    body: z.strictObject({ name: z.string() }),
-    response: { status: 204 },
-    handle: () => Promise.resolve(),
-  }),
-  defineRoute({
-    ...shared,
-    method: 'post',
-    path: '/api/things/{id}/reveal',
-    operation: 'reveal',
-    role: 'member',
-    whenLocked: 'denied',
-    params: z.object({ id: z.string() }),
+  defineRoute('DELETE /api/things/{id}', { ...asMember, ...id, whenLocked: 'allowed', handle }),
+  defineRoute('POST /api/export', { ...asMember, ...named, limit: 'account_export', handle }),
+  defineRoute('POST /api/things/{id}/reveal', {
+    ...asMember,
+    ...id,
     limit: {
       scope: 'key_reveal',
       target: ({ params }) =>
@@ -89,36 +63,12 @@ const routes = [
           ? Promise.resolve('agt_there')
           : Promise.reject(new ApiError('NOT_FOUND', 'no')),
     },
-    response: { status: 204 },
-    handle: () => Promise.resolve(),
+    handle,
   }),
-  defineRoute({
+  defineRoute('POST /api/guess', { ...asMember, ...named, limit: 'password_login', handle }),
+  definePublicRoute('POST /api/sign-in', { ...shared, ...named, limit: 'password_login', handle }),
+  definePublicRoute('GET /api/open', {
     ...shared,
-    method: 'post',
-    path: '/api/guess',
-    operation: 'guess',
-    role: 'member',
-    whenLocked: 'denied',
-    limit: 'password_login',
-    body: z.strictObject({ name: z.string() }),
-    response: { status: 204 },
-    handle: () => Promise.resolve(),
-  }),
-  definePublicRoute({
-    ...shared,
-    method: 'post',
-    path: '/api/sign-in',
-    operation: 'signIn',
-    limit: 'password_login',
-    body: z.strictObject({ name: z.string() }),
-    response: { status: 204 },
-    handle: () => Promise.resolve(),
-  }),
-  definePublicRoute({
-    ...shared,
-    method: 'get',
-    path: '/api/open',
-    operation: 'open',
     response: { status: 200, schema: z.object({ ok: z.boolean() }) },
     handle: () => Promise.resolve({ ok: true }),
   }),

@@ -106,13 +106,10 @@ export function createOpenApiRoute(
   routes: readonly ManagementRoute[],
   options: { readonly baseUrl: string; readonly cookieName: string },
 ): ManagementRoute {
-  const route: ManagementRoute = definePublicRoute({
-    method: 'get',
-    path: '/api/openapi.json',
+  const route: ManagementRoute = definePublicRoute('GET /api/openapi.json', {
     operation: 'getOpenApi',
     tag: 'Service',
     summary: 'This document',
-    audit: [],
     response: { status: 200, schema: z.record(z.string(), z.unknown()) },
     handle: () => (document ??= openApiDocument([...routes, route], options)),
   });

@@ -1,13 +1,11 @@
-import type { Clock } from '@svault/shared';
 import { z } from 'zod';
 import { SETUP_STATES, SETUP_STEPS } from '../../core/setup.ts';
-import type { Stores } from '../../core/stores.ts';
-import type { Limiter } from '../../limits/limiter.ts';
-import { COUNTED_UP_TO, type Overview, readOverview } from '../../management/overview.ts';
+import { COUNTED_UP_TO, type Overview, namedLockouts, readOverview } from '../../management/overview.ts';
 import { type GuideStep, markStep, readGuide } from '../../management/setup-guide.ts';
-import type { OnlineStatus } from '../../webhook/outages.ts';
+import type { Needs } from './dependencies.ts';
 import { timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import { toVaultView } from './vault.ts';
 
 const overviewSchema = z
   .object({
@@ -45,15 +43,11 @@ const overviewSchema = z
   })
   .meta({ id: 'Overview' });
 
-function toOverviewView({
-  vault: { lockedAt },
-  counts,
-  activity,
-  webhook,
-  lockouts,
-}: Overview): z.output<typeof overviewSchema> {
+function toOverviewView(overview: Overview): z.output<typeof overviewSchema> {
+  const { vault, counts, webhook } = overview;
   return {
-    vault: { locked: lockedAt !== undefined, lockedAt: lockedAt ?? null },
+    ...overview,
+    vault: toVaultView(vault),
     agents: { active: counts.agentsActive, suspended: counts.agentsSuspended },
     tokens: counts.tokens,
     folders: counts.folders,
@@ -61,19 +55,27 @@ function toOverviewView({
     policies: counts.policies,
     proxies: counts.proxiesActive,
     countedUpTo: COUNTED_UP_TO,
-    activity,
-    webhook:
-      webhook === undefined
-        ? { bound: false }
-        : {
-            bound: true,
-            online: webhook.online,
-            lastSeenAt: webhook.lastSeenAt ?? null,
-            logBehindSince: webhook.logBehindSince ?? null,
-          },
-    lockouts,
+    webhook: {
+      bound: webhook !== undefined,
+      ...(webhook && {
+        online: webhook.online,
+        lastSeenAt: webhook.lastSeenAt ?? null,
+        logBehindSince: webhook.logBehindSince ?? null,
+      }),
+    },
   };
 }
+
+const lockoutSchema = z
+  .object({
+    callerId: z.string().meta({ description: 'The agent or proxy' }),
+    name: z.string().nullable(),
+    strikes: z.int().meta({ description: 'That count now; one decays with each hour without a violation' }),
+    retryAfter: z.int().meta({ description: 'Seconds' }),
+  })
+  .meta({ id: 'Lockout' });
+
+const lockoutsSchema = z.object({ items: z.array(lockoutSchema) });
 
 const setupGuideSchema = z
   .object({
@@ -92,48 +94,50 @@ const setupMarkSchema = z.strictObject({
 });
 
 /** The first page of a console: how the account is doing, and the next steps of its set-up. */
-export function createOverviewRoutes(dependencies: {
-  readonly clock: Clock;
-  readonly limiter: Pick<Limiter, 'lockouts'>;
-  readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
-  readonly stores: Pick<Stores, 'audit' | 'overview' | 'setup' | 'vaults' | 'webhookLinks'>;
-}): readonly ManagementRoute[] {
+export function createOverviewRoutes(
+  dependencies: Needs<
+    'clock' | 'limiter' | 'status',
+    'agents' | 'audit' | 'overview' | 'proxies' | 'setup' | 'vaults' | 'webhookLinks'
+  >,
+): ManagementRoute[] {
   const { clock, stores } = dependencies;
-  const shared = { tag: 'Overview', role: 'member', audit: [] } as const;
+  const shared = { tag: 'Overview', role: 'member' } as const;
   return [
-    defineRoute({
+    defineRoute('GET /api/overview', {
       ...shared,
-      method: 'get',
-      path: '/api/overview',
       operation: 'getOverview',
       summary: 'Read how the account is doing, in numbers',
-      whenLocked: 'allowed',
       response: { status: 200, schema: overviewSchema },
       handle: async ({ actor }) => toOverviewView(await readOverview(dependencies, actor)),
     }),
-    defineRoute({
+    defineRoute('GET /api/setup', {
       ...shared,
-      method: 'get',
-      path: '/api/setup',
       operation: 'getSetup',
       summary: 'Read which steps of the set-up are done',
-      whenLocked: 'allowed',
       response: { status: 200, schema: setupGuideSchema },
       handle: async ({ actor }) => toGuideView(await readGuide(stores, actor.vaultId, clock)),
     }),
-    defineRoute({
+    defineRoute('POST /api/setup/steps/{step}', {
       ...shared,
-      method: 'post',
-      path: '/api/setup/steps/{step}',
       operation: 'markSetupStep',
       summary: 'Say of a step that it is done, or that it is not wanted; what is done shows by itself',
-      whenLocked: 'denied',
       limit: 'setup_step',
       params: setupStepParams,
       body: setupMarkSchema,
       response: { status: 200, schema: setupGuideSchema },
-      handle: async ({ body: { state = 'done' }, transaction, params: { step } }) =>
-        toGuideView(await transaction((inside) => markStep(inside, { step, state }, clock))),
+      change: async (inside, { body: { state = 'done' }, params: { step } }) =>
+        toGuideView(await markStep(inside, { step, state }, clock)),
+    }),
+    defineRoute('GET /api/limits/lockouts', {
+      ...shared,
+      operation: 'listLockouts',
+      summary: 'List who is in the penalty box now, the longest lockouts first, at most 100',
+      response: { status: 200, schema: lockoutsSchema },
+      handle: async ({ actor: { vaultId } }) => ({
+        items: (await namedLockouts(dependencies, vaultId)).map(
+          ({ name = null, retryAfterSeconds: retryAfter, ...lockout }) => ({ ...lockout, name, retryAfter }),
+        ),
+      }),
     }),
   ];
 }

@@ -1,8 +1,7 @@
-import { type Clock, formatTime, parseTime } from '@svault/shared';
+import { formatTime, parseTime } from '@svault/shared';
 import { z } from 'zod';
-import { type Policy, type PolicyTarget, TARGET_TYPES } from '../../core/policy.ts';
 import { ownOf } from '../../core/change.ts';
-import type { Stores } from '../../core/stores.ts';
+import { type Policy, type PolicyTarget, TARGET_TYPES } from '../../core/policy.ts';
 import {
   attachPolicy,
   createPolicy,
@@ -11,9 +10,17 @@ import {
   simulate,
   updatePolicy,
 } from '../../management/policies.ts';
-import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
 import { ruleSchema, rulesSchema } from '../../policies/rules.ts';
-import { idParams, lineSchema, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
+import type { Needs } from './dependencies.ts';
+import {
+  idParams,
+  lineSchema,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  timeSchema,
+  viewOfPage,
+} from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { imaginedRequestSchema, simulationSchema, toCaller, toSimulationView } from './policy-simulation.ts';
 
@@ -73,36 +80,26 @@ export const toAttachmentView = ({ type, id }: PolicyTarget): z.output<typeof at
 });
 
 /** Without the ids of rules, which are the service's own: what was read can be sent back changed. */
-export function toPolicyView({ vaultId: _own, rules, ...shown }: Policy): z.output<typeof policySchema> {
-  return {
-    ...shown,
-    rules: rules.map(({ id: _id, ...settings }) => settings as z.output<typeof ruleSchema>),
-  };
-}
+export const toPolicyView = (policy: Policy): z.output<typeof policySchema> => ({
+  ...policy,
+  rules: policy.rules.map(({ id: _id, ...settings }) => settings as z.output<typeof ruleSchema>),
+});
 
 export function createPolicyRoutes({
   clock,
   policies,
   stores,
-}: {
-  readonly clock: Clock;
-  readonly policies: ExplainingEvaluator;
-  readonly stores: Pick<Stores, 'agents' | 'policies' | 'proxies' | 'tokens'>;
-}): readonly ManagementRoute[] {
+}: Needs<'clock' | 'policies', 'agents' | 'policies' | 'proxies' | 'tokens'>): ManagementRoute[] {
   const shared = { tag: 'Policies', role: 'member' } as const;
-  const byId = { ...shared, path: '/api/policies/{id}', params: idParams } as const;
-  const attachments = { ...shared, path: '/api/policies/{id}/attachments', params: idParams } as const;
+  const byId = { ...shared, params: idParams } as const;
   const policy = { status: 200, schema: policySchema } as const;
   return [
     // Before the routes of one policy, whose path this one would fit.
-    defineRoute({
+    defineRoute('POST /api/policies/simulate', {
       ...shared,
-      method: 'post',
-      path: '/api/policies/simulate',
       operation: 'simulatePolicies',
       summary: 'What the policies would say to a request; counts nothing',
       whenLocked: 'allowed',
-      audit: [],
       body: imaginedRequestSchema,
       response: { status: 200, schema: simulationSchema },
       errors: ['CONFLICT', 'NOT_FOUND'],
@@ -116,109 +113,77 @@ export function createPolicyRoutes({
         });
       },
     }),
-    defineRoute({
+    defineRoute('POST /api/policies', {
       ...shared,
-      method: 'post',
-      path: '/api/policies',
       operation: 'createPolicy',
       summary: 'Create a policy, attached to nothing yet',
-      whenLocked: 'denied',
-      audit: ['POLICY_CREATED'],
       body: newPolicySchema,
       response: { status: 201, schema: policySchema },
-      handle: async ({ body, transaction }) =>
-        toPolicyView(await transaction((inside) => createPolicy(inside, body, clock))),
+      change: async (inside, { body }) => toPolicyView(await createPolicy(inside, body, clock)),
     }),
-    defineRoute({
+    defineRoute('GET /api/policies', {
       ...shared,
-      method: 'get',
-      path: '/api/policies',
       operation: 'listPolicies',
       summary: 'List policies, oldest first; only those of one target where it is named',
-      whenLocked: 'allowed',
-      audit: [],
       query: policyQuery,
       response: { status: 200, schema: pageSchema(policySchema) },
       handle: async ({ actor, query }) => {
         const { targetType: type, targetId: id } = query;
         const target = type === undefined || id === undefined ? undefined : { type, id };
-        const page = await stores.policies.list(actor.vaultId, target, pageRequest(query, 2));
-        return { ...page, items: page.items.map(toPolicyView) };
+        return viewOfPage(stores.policies.list(actor.vaultId, target, pageRequest(query)), toPolicyView);
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/policies/{id}', {
       ...byId,
-      method: 'get',
       operation: 'getPolicy',
       summary: 'Read a policy',
-      whenLocked: 'allowed',
-      audit: [],
       response: policy,
       handle: async ({ actor, params }) => toPolicyView(await ownOf(stores.policies, actor, params.id)),
     }),
-    defineRoute({
+    defineRoute('PATCH /api/policies/{id}', {
       ...byId,
-      method: 'patch',
       operation: 'updatePolicy',
       summary: 'Change a policy; members left out stay',
-      whenLocked: 'denied',
-      audit: ['POLICY_UPDATED'],
       body: policyChangesSchema,
       response: policy,
-      handle: async ({ body, transaction, params }) =>
-        toPolicyView(await transaction((inside) => updatePolicy(inside, params.id, body, clock))),
+      change: async (inside, { body, params }) =>
+        toPolicyView(await updatePolicy(inside, params.id, body, clock)),
     }),
-    defineRoute({
+    defineRoute('DELETE /api/policies/{id}', {
       ...byId,
-      method: 'delete',
       operation: 'deletePolicy',
       summary: 'Delete a policy with its attachments and counts',
-      whenLocked: 'denied',
-      audit: ['POLICY_DELETED'],
-      response: { status: 204 },
-      handle: ({ transaction, params }) => transaction((inside) => deletePolicy(inside, params.id)),
+      change: (inside, { params }) => deletePolicy(inside, params.id),
     }),
-    defineRoute({
-      ...attachments,
-      method: 'get',
+    defineRoute('GET /api/policies/{id}/attachments', {
+      ...byId,
       operation: 'listPolicyAttachments',
       summary: 'List what a policy is attached to',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(attachmentSchema) },
       handle: async ({ actor, params, query }) => {
         const { id } = await ownOf(stores.policies, actor, params.id);
-        const page = await stores.policies.attachments(id, pageRequest(query, 2));
-        return { ...page, items: page.items.map(toAttachmentView) };
+        return viewOfPage(stores.policies.attachments(id, pageRequest(query)), toAttachmentView);
       },
     }),
-    defineRoute({
-      ...attachments,
-      method: 'post',
+    defineRoute('POST /api/policies/{id}/attachments', {
+      ...byId,
       operation: 'attachPolicy',
       summary: 'Attach a policy to an agent, a proxy or a token',
-      whenLocked: 'denied',
-      audit: ['POLICY_ATTACHED'],
       body: attachmentSchema,
       response: { status: 201, schema: attachmentSchema },
       errors: ['CONFLICT'],
-      handle: async ({ body, transaction, params }) => {
-        await transaction((inside) => attachPolicy(inside, params.id, toTarget(body)));
+      change: async (inside, { body, params }) => {
+        await attachPolicy(inside, params.id, toTarget(body));
         return body;
       },
     }),
-    defineRoute({
-      ...attachments,
-      method: 'delete',
+    defineRoute('DELETE /api/policies/{id}/attachments', {
+      ...byId,
       operation: 'detachPolicy',
       summary: 'Take a policy off a target, and forget what it counted there',
-      whenLocked: 'denied',
-      audit: ['POLICY_DETACHED'],
       body: attachmentSchema,
-      response: { status: 204 },
-      handle: ({ body, transaction, params }) =>
-        transaction((inside) => detachPolicy(inside, params.id, toTarget(body))),
+      change: (inside, { body, params }) => detachPolicy(inside, params.id, toTarget(body)),
     }),
   ];
 }

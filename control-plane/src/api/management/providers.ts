@@ -1,19 +1,25 @@
-import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { Clock } from '@svault/shared';
 import { outgoingUrlSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ASSERTION_ALGORITHMS, CLIENT_AUTH_METHODS, type Provider } from '../../core/provider.ts';
-import type { Stores } from '../../core/stores.ts';
 import {
-  type TokenUrlRule,
   checkNewSecret,
   checkSecret,
   checkTokenUrl,
   createProvider,
+  createTokenUrlRule,
   deleteProvider,
   updateProvider,
 } from '../../management/providers.ts';
-import { idParams, lineSchema, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
+import type { Needs } from './dependencies.ts';
+import {
+  idParams,
+  lineSchema,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  timeSchema,
+  viewOfPage,
+} from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 const authMethod = z.enum(CLIENT_AUTH_METHODS);
@@ -79,45 +85,26 @@ const providerChangesSchema = z
     description: 'Members left out stay. Another tokenUrl or clientId takes the secret, given anew.',
   });
 
-export function toProviderView(provider: Provider): z.output<typeof providerSchema> {
-  const { id, name, tokenUrl, clientId, authMethod: method, createdAt, updatedAt } = provider;
-  return {
-    id,
-    name,
-    tokenUrl,
-    clientId,
-    authMethod: method,
-    ...(provider.algorithm !== undefined && { algorithm: provider.algorithm }),
-    ...(provider.keyId !== undefined && { keyId: provider.keyId }),
-    hasSecret: true,
-    createdAt,
-    updatedAt,
-  };
-}
+export const toProviderView = (provider: Provider): z.output<typeof providerSchema> => ({
+  ...provider,
+  hasSecret: true,
+});
 
 /** OAuth clients for the mediated refresh: admins only, and their secrets go in and never out. */
 export function createProviderRoutes({
-  tokenUrlRule,
   clock,
+  egressAllow,
   masterKeys,
   stores,
-}: {
-  readonly tokenUrlRule: TokenUrlRule;
-  readonly clock: Clock;
-  readonly masterKeys: MasterKeys;
-  readonly stores: Pick<Stores, 'providers'>;
-}): readonly ManagementRoute[] {
+}: Needs<'clock' | 'egressAllow' | 'masterKeys', 'providers'>): ManagementRoute[] {
+  const tokenUrlRule = createTokenUrlRule(egressAllow);
   const shared = { tag: 'Providers', role: 'admin' } as const;
-  const byId = { ...shared, path: '/api/providers/{id}', params: idParams } as const;
+  const byId = { ...shared, params: idParams } as const;
   return [
-    defineRoute({
+    defineRoute('POST /api/providers', {
       ...shared,
-      method: 'post',
-      path: '/api/providers',
       operation: 'createProvider',
       summary: 'Give the client secret or key by which the service authenticates a client at its provider',
-      whenLocked: 'denied',
-      audit: ['PROVIDER_CREATED'],
       body: newProviderSchema,
       response: { status: 201, schema: providerSchema },
       errors: ['CONFLICT'],
@@ -132,28 +119,19 @@ export function createProviderRoutes({
         );
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/providers', {
       ...shared,
-      method: 'get',
-      path: '/api/providers',
       operation: 'listProviders',
       summary: 'List providers, oldest first, without their secrets',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(providerSchema) },
-      handle: async ({ actor, query }) => {
-        const page = await stores.providers.list(actor.vaultId, pageRequest(query, 2));
-        return { ...page, items: page.items.map(toProviderView) };
-      },
+      handle: ({ actor, query }) =>
+        viewOfPage(stores.providers.list(actor.vaultId, pageRequest(query)), toProviderView),
     }),
-    defineRoute({
+    defineRoute('PATCH /api/providers/{id}', {
       ...byId,
-      method: 'patch',
       operation: 'updateProvider',
       summary: 'Change a provider; members left out stay',
-      whenLocked: 'denied',
-      audit: ['PROVIDER_UPDATED'],
       body: providerChangesSchema,
       response: { status: 200, schema: providerSchema },
       errors: ['CONFLICT'],
@@ -168,15 +146,11 @@ export function createProviderRoutes({
         );
       },
     }),
-    defineRoute({
+    defineRoute('DELETE /api/providers/{id}', {
       ...byId,
-      method: 'delete',
       operation: 'deleteProvider',
       summary: 'Delete a provider with its secret',
-      whenLocked: 'denied',
-      audit: ['PROVIDER_DELETED'],
-      response: { status: 204 },
-      handle: ({ transaction, params }) => transaction((inside) => deleteProvider(inside, params.id)),
+      change: (inside, { params }) => deleteProvider(inside, params.id),
     }),
   ];
 }

@@ -1,23 +1,21 @@
-import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { Clock } from '@svault/shared';
 import { headerTemplatesSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
+import { ownOf } from '../../core/change.ts';
 import type { Actor } from '../../core/actor.ts';
 import type { Proxy } from '../../core/proxy.ts';
-import type { Stores } from '../../core/stores.ts';
-import { ownOf } from '../../core/change.ts';
 import type { WebhookLink } from '../../core/webhook-link.ts';
 import { deliveryMark } from '../../forwarding/proxy-config-sync.ts';
-import type { NewProxy, UpstreamRules } from '../../management/proxy-settings.ts';
+import type { NewProxy } from '../../management/proxy-settings.ts';
 import {
-  type OfferConfig,
   activeProxyOf,
+  createOfferConfig,
   createProxy,
   deleteProxy,
   revealProxyKey,
   revokeProxy,
   updateProxy,
 } from '../../management/proxies.ts';
+import type { Needs } from './dependencies.ts';
 import {
   idParams,
   lineSchema,
@@ -26,6 +24,7 @@ import {
   pageSchema,
   serviceNameSchema,
   timeSchema,
+  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -44,7 +43,7 @@ const templatesSchema = headerTemplatesSchema.meta({
   examples: [{ authorization: 'Bearer ${TOKEN}' }],
 });
 
-const proxySchema = z
+export const proxySchema = z
   .object({
     id: z.string().meta({ examples: ['prx_…'] }),
     name: z.string(),
@@ -110,55 +109,30 @@ const toNewProxy = ({ upstreamAuthType = 'Token', ...input }: z.output<typeof ne
 
 /** @param link the vault's webhook */
 function toProxyView(proxy: Proxy, link: WebhookLink | undefined): z.output<typeof proxySchema> {
-  const { id, name, upstreamUrl, upstreamAuthType, status, keyPrefix, createdAt } = proxy;
-  const { serviceName, agentId, headerTemplates, revokedAt, lastUsedAt } = proxy;
-  const isAtWebhook = upstreamAuthType === 'Token' && status === 'active' && link !== undefined;
-  return {
-    id,
-    name,
-    upstreamUrl,
-    upstreamAuthType,
-    ...(serviceName !== undefined && { serviceName }),
-    ...(agentId !== undefined && { agentId }),
-    ...(headerTemplates !== undefined && { headerTemplates }),
-    status,
-    keyPrefix,
-    createdAt,
-    ...(revokedAt !== undefined && { revokedAt }),
-    ...(lastUsedAt !== undefined && { lastUsedAt }),
-    ...(isAtWebhook && {
-      webhook: { delivered: proxy.deliveredAs === deliveryMark(link.webhookId, proxy.revision) },
-    }),
-  };
+  const isAtWebhook = proxy.upstreamAuthType === 'Token' && proxy.status === 'active' && link !== undefined;
+  const delivered = isAtWebhook && proxy.deliveredAs === deliveryMark(link.webhookId, proxy.revision);
+  return { ...proxy, webhook: isAtWebhook ? { delivered } : undefined };
 }
 
-export function createProxyRoutes({
-  clock,
-  masterKeys,
-  offerConfig,
-  rules,
-  stores,
-}: {
-  readonly clock: Clock;
-  readonly masterKeys: MasterKeys;
-  readonly offerConfig: OfferConfig;
-  readonly rules: UpstreamRules;
-  readonly stores: Pick<Stores, 'proxies' | 'webhookLinks'>;
-}): readonly ManagementRoute[] {
+export function createProxyRoutes(
+  dependencies: Needs<
+    'clock' | 'egressAllow' | 'logger' | 'masterKeys' | 'ownOrigin' | 'proxyConfigs' | 'status',
+    'proxies' | 'webhookLinks'
+  >,
+): ManagementRoute[] {
+  const { clock, egressAllow, masterKeys, ownOrigin, stores } = dependencies;
+  const offerConfig = createOfferConfig({ ...dependencies, delivery: dependencies.proxyConfigs });
+  const rules = { plainHttp: egressAllow.length > 0, ownOrigin };
   const shared = { tag: 'Proxies', role: 'member' } as const;
-  const byId = { ...shared, path: '/api/proxies/{id}', params: idParams } as const;
+  const byId = { ...shared, params: idParams } as const;
   const proxy = { status: 200, schema: proxySchema } as const;
   const viewOf = async ({ vaultId }: Actor, of: Proxy) =>
     toProxyView(of, await stores.webhookLinks.find(vaultId));
   return [
-    defineRoute({
+    defineRoute('POST /api/proxies', {
       ...shared,
-      method: 'post',
-      path: '/api/proxies',
       operation: 'createProxy',
       summary: 'Create a proxy; its key is in the answer',
-      whenLocked: 'denied',
-      audit: ['PROXY_CREATED'],
       body: newProxySchema,
       response: { status: 201, schema: proxyWithKeySchema },
       handle: async ({ actor, body, transaction }) => {
@@ -167,39 +141,30 @@ export function createProxyRoutes({
         return { proxy: await viewOf(actor, await offerConfig(made.proxy)), key: made.key };
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/proxies', {
       ...shared,
-      method: 'get',
-      path: '/api/proxies',
       operation: 'listProxies',
       summary: 'List proxies, oldest first; revoked ones too',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(proxySchema) },
       handle: async ({ actor: { vaultId }, query }) => {
-        const page = await stores.proxies.list(vaultId, pageRequest(query, 2));
         const link = await stores.webhookLinks.find(vaultId);
-        return { ...page, items: page.items.map((item) => toProxyView(item, link)) };
+        return viewOfPage(stores.proxies.list(vaultId, pageRequest(query)), (item) =>
+          toProxyView(item, link),
+        );
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/proxies/{id}', {
       ...byId,
-      method: 'get',
       operation: 'getProxy',
       summary: 'Read a proxy, a revoked one too',
-      whenLocked: 'allowed',
-      audit: [],
       response: proxy,
       handle: async ({ actor, params }) => viewOf(actor, await ownOf(stores.proxies, actor, params.id)),
     }),
-    defineRoute({
+    defineRoute('PATCH /api/proxies/{id}', {
       ...byId,
-      method: 'patch',
       operation: 'updateProxy',
       summary: 'Change a proxy; members left out stay',
-      whenLocked: 'denied',
-      audit: ['PROXY_UPDATED', 'OAUTH_SESSION_REVOKED'],
       body: proxyChangesSchema,
       response: proxy,
       errors: ['CONFLICT'],
@@ -208,44 +173,32 @@ export function createProxyRoutes({
         return viewOf(actor, await offerConfig(changed));
       },
     }),
-    defineRoute({
+    defineRoute('DELETE /api/proxies/{id}', {
       ...byId,
-      method: 'delete',
       operation: 'deleteProxy',
       summary: 'Delete a proxy; its key ends at once, and its settings leave the webhook',
-      whenLocked: 'denied',
-      audit: ['OAUTH_SESSION_REVOKED', 'POLICY_DETACHED', 'PROXY_DELETED'],
-      response: { status: 204 },
-      handle: ({ transaction, params }) => transaction((inside) => deleteProxy(inside, params.id, clock)),
+      change: (inside, { params }) => deleteProxy(inside, params.id, clock),
     }),
-    defineRoute({
+    defineRoute('POST /api/proxies/{id}/revoke', {
       ...byId,
-      method: 'post',
-      path: '/api/proxies/{id}/revoke',
       operation: 'revokeProxy',
       summary: "End a proxy's key for good, and keep the proxy for the record",
-      whenLocked: 'denied',
-      audit: ['OAUTH_SESSION_REVOKED', 'KEY_REVOKED'],
       response: proxy,
       handle: async ({ actor, transaction, params }) =>
         viewOf(actor, await transaction((inside) => revokeProxy(inside, params.id, clock))),
     }),
-    defineRoute({
+    defineRoute('POST /api/proxies/{id}/reveal-key', {
       ...byId,
-      method: 'post',
-      path: '/api/proxies/{id}/reveal-key',
       operation: 'revealProxyKey',
       summary: "Show a proxy's key once more; audited",
-      whenLocked: 'denied',
-      audit: ['KEY_REVEALED'],
       limit: {
         scope: 'key_reveal',
         target: async ({ actor, params }) => (await activeProxyOf(stores, actor, params.id)).id,
       },
       response: { status: 200, schema: proxyKeySchema },
       errors: ['CONFLICT'],
-      handle: async ({ transaction, params }) => ({
-        key: await transaction((inside) => revealProxyKey(inside, params.id, masterKeys)),
+      change: async (inside, { params }) => ({
+        key: await revealProxyKey(inside, params.id, masterKeys),
       }),
     }),
   ];

@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import type { Actor, Role } from '../../core/actor.ts';
-import type { AuditEventType } from '../../core/audit-event.ts';
 import type { AccountScope, AddressScope, TargetScope } from '../../limits/scopes.ts';
-import type { Transaction } from '../../core/stores.ts';
+import type { Change, Transaction } from '../../core/stores.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** Method, and path in OpenAPI form: `POST /api/agents/{id}/suspend`. */
+type RouteName = `${Uppercase<Method>} /api/${string}`;
 
 /** The part of the HTTP exchange that a handler may use itself; bodies go through the schemas. */
 export interface Exchange {
@@ -22,10 +24,18 @@ interface Parsed<Params, Query, Body> {
   readonly exchange: Exchange;
 }
 
+interface SignedInInput<Params, Query, Body> extends Parsed<Params, Query, Body> {
+  readonly actor: Actor;
+}
+
+/** Members that the schema does not name are dropped from the response. */
+type ResponseShape<Result> =
+  | { readonly status: 200 | 201; readonly schema: z.ZodType<Result> }
+  | { readonly status: 204 }
+  /** The handler returns an `AsyncIterable<string>`: the parts of a JSON text of this shape, taken as they are sent. */
+  | { readonly status: 200; readonly streams: z.ZodType };
+
 interface RouteCommon<Params, Query, Body, Result> {
-  readonly method: Method;
-  /** OpenAPI form, such as `/api/agents/{id}`. */
-  readonly path: `/api/${string}`;
   /** OpenAPI's operationId, such as `createAgent`. */
   readonly operation: string;
   readonly tag: string;
@@ -33,12 +43,8 @@ interface RouteCommon<Params, Query, Body, Result> {
   readonly params?: z.ZodType<Params>;
   readonly query?: z.ZodType<Query>;
   readonly body?: z.ZodType<Body>;
-  /** 204 has no schema. Members that the schema does not name are dropped from the response. */
-  readonly response:
-    | { readonly status: 200 | 201; readonly schema: z.ZodType<Result> }
-    | { readonly status: 204 }
-    /** The handler returns an `AsyncIterable<string>`: the parts of a JSON text of this shape, taken as they are sent. */
-    | { readonly status: 200; readonly streams: z.ZodType };
+  /** 204 unless given. */
+  readonly response?: ResponseShape<Result>;
   /** Errors of this route beyond those that follow from its shape. */
   readonly errors?: readonly ErrorCode[];
 }
@@ -49,54 +55,95 @@ interface RouteCommon<Params, Query, Body, Result> {
  */
 interface TargetLimit<Params, Query, Body> {
   readonly scope: TargetScope;
-  target(input: Parsed<Params, Query, Body> & { readonly actor: Actor }): Promise<string>;
+  target(input: SignedInInput<Params, Query, Body>): Promise<string>;
 }
 
 /** A management route of an authenticated principal: everything about it, in one place. */
 interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<Params, Query, Body, Result> {
   /** The weakest role that may call it. */
   readonly role: Role;
-  /** `denied`: 423 VAULT_LOCKED while the vault is locked. Every route that changes state, with few exceptions. */
-  readonly whenLocked: 'allowed' | 'denied';
-  /** Events it can write, each in the transaction of its change. */
-  readonly audit: readonly AuditEventType[];
+  /** `denied`: 423 VAULT_LOCKED while the vault is locked. That is what every route but a GET does unless it says otherwise. */
+  readonly whenLocked?: 'allowed' | 'denied';
   /** The limit that it counts against, right before the handler: a malformed request is not counted. */
   readonly limit?: AccountScope | AddressScope | TargetLimit<Params, Query, Body>;
+}
+
+interface Handler<Params, Query, Body, Result> {
   handle(
-    input: Parsed<Params, Query, Body> & {
-      readonly actor: Actor;
+    input: SignedInInput<Params, Query, Body> & {
       /** Writes a change and its event in one transaction, if the principal may still make it (`transactionAs`). */
       readonly transaction: Transaction;
     },
   ): Promise<Result>;
 }
 
-/** A route that needs no sign-in. */
-type PublicRouteDefinition<Params, Query, Body, Result> = RouteCommon<Params, Query, Body, Result> & {
-  readonly audit: readonly AuditEventType[];
-  handle(input: Parsed<Params, Query, Body>): Promise<Result>;
-} & PublicLimit;
+/** A handler that is one such transaction as a whole. */
+interface ChangeHandler<Params, Query, Body, Result> {
+  change(inside: Change, input: SignedInInput<Params, Query, Body>): Promise<Result>;
+}
 
-/** The limit per address, counted before the body is read. Only reads may have none. */
-type PublicLimit =
-  | { readonly method: 'get'; readonly limit?: AddressScope }
-  | { readonly method: Exclude<Method, 'get'>; readonly limit: AddressScope };
+/** A route that needs no sign-in. */
+interface PublicRouteDefinition<Params, Query, Body, Result> extends RouteCommon<
+  Params,
+  Query,
+  Body,
+  Result
+> {
+  /** Counted before the body is read. */
+  readonly limit?: AddressScope;
+  handle(input: Parsed<Params, Query, Body>): Promise<Result>;
+}
+
+/** Only reads may be without a limit. */
+type PublicLimit<Name extends RouteName> = Name extends `GET ${string}`
+  ? unknown
+  : { readonly limit: AddressScope };
+
+/** What {@link defineRoute} adds to a definition. */
+interface Located {
+  readonly method: Method;
+  readonly path: string;
+  readonly response: ResponseShape<unknown>;
+}
 
 /** A route with its types erased, as the router and the OpenAPI document read it. */
-export type ManagementRoute =
-  | ({ readonly role: Role } & RouteDefinition<unknown, unknown, unknown, unknown>)
-  | ({ readonly role: 'public' } & PublicRouteDefinition<unknown, unknown, unknown, unknown>);
+export type ManagementRoute = Located &
+  (
+    | (RouteDefinition<unknown, unknown, unknown, unknown> &
+        Handler<unknown, unknown, unknown, unknown> & { readonly whenLocked: 'allowed' | 'denied' })
+    | (PublicRouteDefinition<unknown, unknown, unknown, unknown> & { readonly role: 'public' })
+  );
 
 /** Declares a route; the handler's input and result are typed by its schemas. */
 export function defineRoute<Params = undefined, Query = undefined, Body = undefined, Result = void>(
-  definition: RouteDefinition<Params, Query, Body, Result>,
+  name: RouteName,
+  definition: RouteDefinition<Params, Query, Body, Result> &
+    (Handler<Params, Query, Body, Result> | ChangeHandler<Params, Query, Body, Result>),
 ): ManagementRoute {
-  return definition;
+  const handler: Handler<Params, Query, Body, Result> =
+    'change' in definition
+      ? { handle: ({ transaction, ...input }) => transaction((inside) => definition.change(inside, input)) }
+      : definition;
+  const whenLocked = name.startsWith('GET ') ? 'allowed' : 'denied';
+  return { whenLocked, ...located(name), ...definition, ...handler };
 }
 
 /** Declares a route that needs no credentials. */
-export function definePublicRoute<Params = undefined, Query = undefined, Body = undefined, Result = void>(
-  definition: PublicRouteDefinition<Params, Query, Body, Result>,
+export function definePublicRoute<
+  Name extends RouteName,
+  Params = undefined,
+  Query = undefined,
+  Body = undefined,
+  Result = void,
+>(
+  name: Name,
+  definition: PublicRouteDefinition<Params, Query, Body, Result> & PublicLimit<Name>,
 ): ManagementRoute {
-  return { ...(definition as PublicRouteDefinition<unknown, unknown, unknown, unknown>), role: 'public' };
+  const untyped = definition as PublicRouteDefinition<unknown, unknown, unknown, unknown>;
+  return { ...located(name), ...untyped, role: 'public' };
+}
+
+function located(name: RouteName): Located {
+  const [method = '', path = ''] = name.split(' ');
+  return { method: method.toLowerCase() as Method, path, response: { status: 204 } };
 }

@@ -1,33 +1,12 @@
 import type { Router } from 'express';
-import type { Logger } from '@svault/server-kit/logger';
-import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { Clock } from '@svault/shared';
-import type { Stores, UnitOfWork } from '../../core/stores.ts';
-import type { ProxyConfigDelivery } from '../../forwarding/proxy-config-sync.ts';
-import type { Limiter } from '../../limits/limiter.ts';
-import { createTokenUrlRule } from '../../management/providers.ts';
-import { createOfferConfig } from '../../management/proxies.ts';
-import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
-import type { TokenRefresh } from '../../refresh/refresh-result.ts';
-import type { SignInMethods } from '../../sign-in/methods.ts';
-import type { WebhookBinder } from '../../webhook/binding.ts';
-import type { KeyRotation } from '../../webhook/key-rotation.ts';
-import type { OnlineStatus } from '../../webhook/outages.ts';
-import type { WebhookClient } from '../../webhook/retrying-client.ts';
-import type { StoreTickets, Tickets } from '../../webhook/tickets.ts';
-import type { WebhookRecords } from '../../webhook/token-metadata.ts';
-import type { ClientAddress } from '../http/client-address.ts';
-import type { SessionCookie } from '../http/cookies.ts';
-import type { RouteLimits } from '../http/route-limits.ts';
-import type { SetSessionCookie } from '../pages/page-session.ts';
 import { createAccountExportRoutes } from './account-export.ts';
 import { createAccountRoutes } from './account.ts';
 import { createAgentRoutes } from './agents.ts';
 import { createAuditRoutes } from './audit.ts';
 import { createManagementAuthenticator } from './authenticate-management.ts';
+import type { ManagementDependencies } from './dependencies.ts';
 import { createFolderRoutes } from './folders.ts';
 import { createGrantRoutes } from './grants.ts';
-import { createLimitRoutes } from './limits.ts';
 import { createMemberRoutes } from './members.ts';
 import { mountRoutes } from './mount-routes.ts';
 import { createOpenApiRoute } from './openapi.ts';
@@ -43,42 +22,14 @@ import { createVaultRoutes } from './vault.ts';
 import { createWebhookRoutes } from './webhook.ts';
 
 /** The management API: every route with its OpenAPI document. Each noun's function names what it takes of these. */
-export function createManagementApi(dependencies: {
-  readonly baseUrl: string;
-  /** Scheme, host and port of the public address. */
-  readonly ownOrigin: string;
-  /** Entries of `SV_EGRESS_ALLOW`. */
-  readonly egressAllow: readonly string[];
-  readonly signInMethods: SignInMethods;
-  readonly cookie: SessionCookie;
-  readonly setSessionCookie: SetSessionCookie;
-  readonly clientAddress: ClientAddress;
-  readonly limiter: Limiter;
-  readonly limits: RouteLimits;
-  readonly policies: ExplainingEvaluator;
-  readonly stores: Stores;
-  readonly unitOfWork: UnitOfWork;
-  readonly masterKeys: MasterKeys;
-  readonly webhook: WebhookClient;
-  readonly status: OnlineStatus;
-  readonly binder: WebhookBinder;
-  readonly rotation: KeyRotation;
-  readonly records: WebhookRecords;
-  readonly tickets: Tickets;
-  readonly storeTickets: StoreTickets;
-  readonly tokenRefresh: TokenRefresh;
-  readonly proxyConfigs: ProxyConfigDelivery;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}): Router {
-  const { baseUrl, ownOrigin, egressAllow, cookie, stores, signInMethods } = dependencies;
-  const { name: cookieName } = cookie;
-  const byPassword = signInMethods.kind === 'password' ? signInMethods : undefined;
+export function createManagementApi(dependencies: ManagementDependencies): Router {
+  const { baseUrl } = dependencies;
+  const { name: cookieName } = dependencies.cookie;
   const routes = [
-    ...createLoginRoutes({ ...dependencies, signInByPassword: byPassword?.signInByPassword }),
+    ...createLoginRoutes(dependencies),
     ...createCliLoginRoutes(dependencies),
-    ...createAccountRoutes({ ...dependencies, passwordSetting: byPassword?.passwordSetting }),
-    ...createMemberRoutes({ ...dependencies, withLinks: byPassword !== undefined }),
+    ...createAccountRoutes(dependencies),
+    ...createMemberRoutes(dependencies),
     ...createAccountExportRoutes(dependencies),
     ...createOverviewRoutes(dependencies),
     ...createAgentRoutes(dependencies),
@@ -87,17 +38,12 @@ export function createManagementApi(dependencies: {
     ...createTokenRoutes(dependencies),
     ...createTokenTicketRoutes(dependencies),
     ...createTokenRefreshRoutes(dependencies),
-    ...createProviderRoutes({ ...dependencies, tokenUrlRule: createTokenUrlRule(egressAllow) }),
-    ...createLimitRoutes(dependencies),
+    ...createProviderRoutes(dependencies),
     ...createPolicyRoutes(dependencies),
-    ...createProxyRoutes({
-      ...dependencies,
-      offerConfig: createOfferConfig({ ...dependencies, delivery: dependencies.proxyConfigs }),
-      rules: { plainHttp: egressAllow.length > 0, ownOrigin },
-    }),
+    ...createProxyRoutes(dependencies),
     ...createVaultRoutes(dependencies),
     ...createWebhookRoutes(dependencies),
-    ...createAuditRoutes({ log: stores.audit }),
+    ...createAuditRoutes(dependencies),
   ];
   // Last, since it describes the others.
   routes.push(createOpenApiRoute(routes, { baseUrl, cookieName }));

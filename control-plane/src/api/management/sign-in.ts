@@ -1,9 +1,6 @@
-import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { Clock } from '@svault/shared';
 import { z } from 'zod';
 import { ROLES } from '../../core/actor.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import { EMAIL_CHARACTERS } from '../../core/user.ts';
 import { beginCliLogin, exchangeCliCode } from '../../sign-in/cli/login.ts';
 import { refreshCliSession } from '../../sign-in/cli/sessions.ts';
@@ -12,21 +9,12 @@ import { isLoopbackRedirect } from '../../sign-in/loopback-redirect.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
 import { CODE_CHALLENGE_FORM, CODE_VERIFIER_FORM } from '../../sign-in/pkce.ts';
 import { type SignedIn, endSession } from '../../sign-in/sessions.ts';
-import type { SignInByPassword } from '../../sign-in/sign-in-by-password.ts';
-import type { SessionCookie } from '../http/cookies.ts';
-import type { SetSessionCookie } from '../pages/page-session.ts';
 import { meSchema } from './account.ts';
+import type { Needs } from './dependencies.ts';
 import { SECRET_CHARACTERS } from './fields.ts';
 import { type Exchange, type ManagementRoute, definePublicRoute, defineRoute } from './route-definition.ts';
 
 const loginLinkSchema = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'LoginLink' });
-
-/** The view of a user who has just signed in. */
-const toSignedInView = ({ user, method }: SignedIn): z.output<typeof meSchema> => ({
-  ...user,
-  via: 'session',
-  method,
-});
 
 const passwordLoginSchema = z
   .strictObject({
@@ -101,31 +89,21 @@ const cliGrantSchema = z
   })
   .meta({ id: 'CliGrant' });
 
-export function createLoginRoutes(options: {
-  readonly clock: Clock;
-  readonly cookie: SessionCookie;
-  readonly setSessionCookie: SetSessionCookie;
-  readonly stores: Pick<Stores, 'loginLinks'>;
-  readonly unitOfWork: UnitOfWork;
-  /** Undefined where people sign in at an identity provider. */
-  readonly signInByPassword: SignInByPassword | undefined;
-}): readonly ManagementRoute[] {
-  const { clock, cookie, setSessionCookie, stores, unitOfWork, signInByPassword } = options;
-  const shared = { method: 'post', tag: 'Sign-in', audit: ['LOGIN', 'SESSION_REVOKED'] } as const;
+export function createLoginRoutes(
+  dependencies: Needs<'clock' | 'cookie' | 'setSessionCookie' | 'signInMethods' | 'unitOfWork', 'loginLinks'>,
+): ManagementRoute[] {
+  const { clock, cookie, setSessionCookie, signInMethods } = dependencies;
+  const shared = { tag: 'Sign-in' } as const;
   const response = { status: 200, schema: meSchema } as const;
 
-  const welcome = async (
-    signedIn: SignedIn,
-    exchange: Exchange,
-  ): Promise<ReturnType<typeof toSignedInView>> => {
+  const welcome = async (signedIn: SignedIn, exchange: Exchange): Promise<z.output<typeof meSchema>> => {
     exchange.setHeader('Set-Cookie', await setSessionCookie(exchange.header('cookie'), signedIn));
-    return toSignedInView(signedIn);
+    return { ...signedIn.user, via: 'session', method: signedIn.method };
   };
 
   return [
-    definePublicRoute({
+    definePublicRoute('POST /api/login/link', {
       ...shared,
-      path: '/api/login/link',
       operation: 'signInByLink',
       summary: "Use up a one-time link's token and open a session",
       limit: 'link_login',
@@ -134,14 +112,13 @@ export function createLoginRoutes(options: {
       errors: ['UNAUTHENTICATED', 'FORBIDDEN'],
       handle: async ({ body, exchange }) => {
         const input = { token: body.token, client: clientOf(exchange) };
-        const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
+        const signedIn = await signInByLink(dependencies, input, clock);
         if (signedIn !== undefined) return welcome(signedIn, exchange);
         throw new ApiError('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
       },
     }),
-    definePublicRoute({
+    definePublicRoute('POST /api/login', {
       ...shared,
-      path: '/api/login',
       operation: 'signInByPassword',
       summary: 'Open a session with e-mail and password; 404 where people sign in at an identity provider',
       limit: 'password_login',
@@ -149,22 +126,18 @@ export function createLoginRoutes(options: {
       response,
       errors: ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'UNAVAILABLE'],
       handle: async ({ body, exchange }) => {
-        if (signInByPassword === undefined) throw noPasswordsHere();
-        const signedIn = await signInByPassword({ ...body, client: clientOf(exchange) });
+        if (signInMethods.kind !== 'password') throw noPasswordsHere();
+        const signedIn = await signInMethods.signInByPassword({ ...body, client: clientOf(exchange) });
         if (signedIn !== undefined) return welcome(signedIn, exchange);
         throw new ApiError('UNAUTHENTICATED', 'E-mail or password is wrong.');
       },
     }),
-    defineRoute({
-      method: 'post',
-      path: '/api/logout',
+    defineRoute('POST /api/logout', {
       operation: 'logout',
       tag: 'Sign-in',
       summary: "End this request's session; an admin key stays",
       role: 'member',
       whenLocked: 'allowed',
-      audit: ['SESSION_REVOKED'],
-      response: { status: 204 },
       handle: async ({ actor, transaction, exchange }) => {
         if (actor.via !== 'session') return;
         await transaction((inside) => endSession(inside, actor, actor.credentialId, actor.userId));
@@ -186,21 +159,13 @@ export function createCliLoginRoutes({
   masterKeys,
   stores,
   unitOfWork,
-}: {
-  readonly baseUrl: string;
-  readonly clock: Clock;
-  readonly masterKeys: MasterKeys;
-  readonly stores: Pick<Stores, 'cliLogins'>;
-  readonly unitOfWork: UnitOfWork;
-}): readonly ManagementRoute[] {
-  const shared = { method: 'post', tag: 'Sign-in' } as const;
+}: Needs<'baseUrl' | 'clock' | 'masterKeys' | 'unitOfWork', 'cliLogins'>): ManagementRoute[] {
+  const shared = { tag: 'Sign-in' } as const;
   return [
-    definePublicRoute({
+    definePublicRoute('POST /api/cli/login/begin', {
       ...shared,
-      path: '/api/cli/login/begin',
       operation: 'beginCliLogin',
       summary: 'Ask for a sign-in, which a person approves in a browser within ten minutes',
-      audit: [],
       limit: 'cli_login_begin',
       body: cliLoginRequestSchema,
       response: { status: 200, schema: cliLoginSchema },
@@ -208,29 +173,26 @@ export function createCliLoginRoutes({
       handle: ({ body: { codeChallenge, redirectUri, client = UNNAMED }, exchange: { address } }) =>
         beginCliLogin(stores, { codeChallenge, redirectUri, client, address }, { baseUrl, clock }),
     }),
-    definePublicRoute({
+    definePublicRoute('POST /api/cli/login/exchange', {
       ...shared,
-      path: '/api/cli/login/exchange',
       operation: 'exchangeCliCode',
       summary: 'Exchange an approved code for tokens; once, within five minutes, whatever comes of it',
-      audit: ['LOGIN'],
       limit: 'cli_login_exchange',
       body: cliCodeSchema,
       response: { status: 200, schema: cliGrantSchema },
       errors: ['FORBIDDEN', 'UNAUTHENTICATED'],
       handle: async ({ body: { code, codeVerifier, requestId } }) => {
-        const input = { code, codeVerifier, requestId };
-        const grant = await unitOfWork.runAcross((inside) => exchangeCliCode(inside, input, clock));
+        const grant = await unitOfWork.runAcross((inside) =>
+          exchangeCliCode(inside, { code, codeVerifier, requestId }, clock),
+        );
         if (grant !== undefined) return grant;
         throw new ApiError('UNAUTHENTICATED', 'This code is not valid any more. Sign in again.');
       },
     }),
-    definePublicRoute({
+    definePublicRoute('POST /api/cli/login/refresh', {
       ...shared,
-      path: '/api/cli/login/refresh',
       operation: 'refreshCliSession',
       summary: 'Exchange a refresh token for the next pair; a token that was used before ends the session',
-      audit: ['SESSION_REVOKED'],
       limit: 'cli_login_refresh',
       body: cliRefreshSchema,
       response: { status: 200, schema: cliGrantSchema },

@@ -35,15 +35,11 @@ export function createTokenRefreshRoutes({
   readonly tokenRefresh: TokenRefresh;
 }): readonly ManagementRoute[] {
   return [
-    defineRoute({
+    defineRoute('POST /api/tokens/{serviceName}/refresh', {
       tag: 'Tokens',
-      method: 'post',
-      path: '/api/tokens/{serviceName}/refresh',
       operation: 'refreshToken',
       summary: 'Have a token refreshed at its provider; the webhook does it, and no token comes here',
       role: 'admin',
-      whenLocked: 'denied',
-      audit: ['TOKEN_REFRESHED'],
       params: serviceNameParams,
       response: { status: 200, schema: tokenRefreshSchema },
       errors: ['RATE_LIMITED', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],

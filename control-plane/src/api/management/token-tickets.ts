@@ -1,7 +1,7 @@
 import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
-import { type Actor, eventBy } from '../../core/actor.ts';
 import { ownOf } from '../../core/change.ts';
+import { type Actor, eventBy } from '../../core/actor.ts';
 import { ApiError } from '../../core/errors.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { type StoreTickets, type Tickets, boundWebhookOf } from '../../webhook/tickets.ts';
@@ -33,43 +33,35 @@ export function createTokenTicketRoutes({
 }): readonly ManagementRoute[] {
   const shared = {
     tag: 'Tokens',
-    method: 'post',
-    whenLocked: 'denied',
     params: serviceNameParams,
     errors: ['NOT_FOUND', 'WEBHOOK_NOT_CONFIGURED'],
   } as const;
   return [
-    defineRoute({
+    defineRoute('POST /api/tokens/{serviceName}/store-ticket', {
       ...shared,
-      path: '/api/tokens/{serviceName}/store-ticket',
       operation: 'createStoreTicket',
       summary: 'Get a ticket to store the secret at the webhook; a member can fill a token, not replace one',
       role: 'member',
-      audit: ['TOKEN_STORE_TICKET'],
       body: storeTicketRequestSchema,
       response: { status: 200, schema: storeAddressSchema },
-      handle: async ({ actor, body: { ifv }, transaction, params: { serviceName } }) =>
-        transaction(async (stores) => {
-          await ownOf(stores.tokens, actor, serviceName);
-          return storeTickets.issue(stores, actor, serviceName, versionToReplace(actor, ifv));
-        }),
+      change: async (inside, { actor, body: { ifv }, params: { serviceName } }) => {
+        await ownOf(inside.tokens, actor, serviceName);
+        return storeTickets.issue(inside, actor, serviceName, versionToReplace(actor, ifv));
+      },
     }),
-    defineRoute({
+    defineRoute('POST /api/tokens/{serviceName}/credential-ticket', {
       ...shared,
-      path: '/api/tokens/{serviceName}/credential-ticket',
       operation: 'createCredentialTicket',
       summary: 'Get an address that gives the credential once',
       role: 'admin',
-      audit: ['OWNER_CREDENTIAL_ACCESS'],
       body: credentialTicketRequestSchema,
       response: { status: 200, schema: credentialTicketSchema },
-      handle: async ({ actor, body: { jkt }, transaction, params: { serviceName } }) =>
-        transaction(async (stores) => {
-          await ownOf(stores.tokens, actor, serviceName);
-          const link = await boundWebhookOf(stores, actor.vaultId);
-          await stores.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
-          return tickets.ownerCredentialUrl(link, actor.userId, serviceName, jkt);
-        }),
+      change: async (inside, { actor, body: { jkt }, params: { serviceName } }) => {
+        await ownOf(inside.tokens, actor, serviceName);
+        const link = await boundWebhookOf(inside, actor.vaultId);
+        await inside.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
+        return tickets.ownerCredentialUrl(link, actor.userId, serviceName, jkt);
+      },
     }),
   ];
 }

@@ -1,16 +1,15 @@
-import { type Clock, isServiceName } from '@svault/shared';
+import { isServiceName } from '@svault/shared';
 import { TOKEN_TYPES, tokenMetadataSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
+import { ownOf } from '../../core/change.ts';
 import { findEvents } from '../../audit/events-query.ts';
 import { type Actor, eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
-import type { Stores } from '../../core/stores.ts';
-import { ownOf } from '../../core/change.ts';
 import type { TokenMetadata } from '../../core/token.ts';
 import { createToken, removeToken, updateToken } from '../../management/tokens.ts';
-import type { StoreTickets } from '../../webhook/tickets.ts';
-import { REMOVALS, type WebhookRecords, type WebhookToken } from '../../webhook/token-metadata.ts';
+import { REMOVALS, type WebhookToken } from '../../webhook/token-metadata.ts';
 import { auditPageSchema, logPageRequest, toAuditView } from './audit.ts';
+import type { Needs } from './dependencies.ts';
 import {
   lineSchema,
   pageQuery,
@@ -21,6 +20,7 @@ import {
   textSchema,
   timeSchema,
   uniqueList,
+  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -89,15 +89,15 @@ interface TokenSurroundings {
 }
 
 export function toTokenView(
-  { vaultId: _own, tags, upstreamRejectedAt, ...token }: TokenMetadata,
+  { upstreamRejectedAt, ...token }: TokenMetadata,
   { folderIds = [], webhook }: TokenSurroundings = {},
 ): z.output<typeof tokenSchema> {
   return {
     ...token,
-    tags: [...tags],
+    tags: [...token.tags],
     folderIds: [...folderIds],
     ...(isStillRejected(upstreamRejectedAt, webhook) && { upstreamRejectedAt }),
-    ...(webhook !== undefined && { webhook }),
+    webhook,
   };
 }
 
@@ -105,25 +105,14 @@ export function toTokenView(
 const isStillRejected = (at: string | undefined, webhook: WebhookToken | undefined): boolean =>
   at !== undefined && (webhook === undefined || Date.parse(webhook.updatedAt) <= Date.parse(at));
 
-interface TokenRoutesOptions {
-  readonly clock: Clock;
-  readonly records: WebhookRecords;
-  readonly storeTickets: StoreTickets;
-  readonly stores: Pick<Stores, 'audit' | 'folders' | 'tokens'>;
-}
-
 export function createTokenRoutes({
   clock,
   records,
   storeTickets,
   stores,
-}: TokenRoutesOptions): readonly ManagementRoute[] {
+}: Needs<'clock' | 'records' | 'storeTickets', 'audit' | 'folders' | 'tokens'>): ManagementRoute[] {
   const shared = { tag: 'Tokens' } as const;
-  const byName = {
-    ...shared,
-    path: '/api/tokens/{serviceName}',
-    params: serviceNameParams,
-  } as const;
+  const byName = { ...shared, params: serviceNameParams } as const;
   /** Adds each token's folders and the webhook's record of it. */
   const viewsOf = async ({ vaultId }: Actor, tokens: readonly TokenMetadata[]) => {
     const names = tokens.map(({ serviceName }) => serviceName);
@@ -139,35 +128,26 @@ export function createTokenRoutes({
     return view ?? toTokenView(token);
   };
   return [
-    defineRoute({
+    defineRoute('POST /api/tokens', {
       ...shared,
-      method: 'post',
-      path: '/api/tokens',
       operation: 'createToken',
       summary: "Describe a token and get a ticket to store its secret at the vault's webhook",
       role: 'member',
-      whenLocked: 'denied',
-      audit: ['TOKEN_CREATED', 'TOKEN_STORE_TICKET'],
       body: newTokenSchema,
       response: { status: 201, schema: tokenWithStoreSchema },
       errors: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED'],
-      handle: ({ actor, body, transaction }) =>
-        transaction(async (inside) => {
-          const token = await createToken(inside, body, clock);
-          // 0: it may fill the token, and not replace what is there (PROTOCOL.md section 5.5).
-          const store = await storeTickets.issue(inside, actor, token.serviceName, 0);
-          return { token: toTokenView(token), store };
-        }),
+      change: async (inside, { actor, body }) => {
+        const token = await createToken(inside, body, clock);
+        // 0: it may fill the token, and not replace what is there (PROTOCOL.md section 5.5).
+        const store = await storeTickets.issue(inside, actor, token.serviceName, 0);
+        return { token: toTokenView(token), store };
+      },
     }),
-    defineRoute({
+    defineRoute('GET /api/tokens', {
       ...shared,
-      method: 'get',
-      path: '/api/tokens',
       operation: 'listTokens',
       summary: 'List tokens by service name, with what the webhook says of them',
       role: 'member',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(tokenSchema) },
       handle: async ({ actor, query }) => {
@@ -175,58 +155,46 @@ export function createTokenRoutes({
         return { ...page, items: await viewsOf(actor, page.items) };
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/tokens/{serviceName}', {
       ...byName,
-      method: 'get',
       operation: 'getToken',
       summary: 'Read a token, with what the webhook says of it',
       role: 'member',
-      whenLocked: 'allowed',
-      audit: [],
       response: { status: 200, schema: tokenSchema },
       handle: async ({ actor, params }) =>
         viewOf(actor, await ownOf(stores.tokens, actor, params.serviceName)),
     }),
-    defineRoute({
+    defineRoute('GET /api/tokens/{serviceName}/history', {
       ...byName,
-      path: '/api/tokens/{serviceName}/history',
-      method: 'get',
       operation: 'listTokenHistory',
       summary:
         'List what happened with a token, newest first; a page may hold less than asked for and still have a cursor',
       role: 'member',
-      whenLocked: 'allowed',
-      audit: [],
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: auditPageSchema },
       handle: async ({ actor, params: { serviceName }, query }) => {
         await ownOf(stores.tokens, actor, serviceName);
-        const page = await findEvents(stores.audit, actor.vaultId, { serviceName }, logPageRequest(query));
-        return { ...page, items: page.items.map(toAuditView) };
+        const events = findEvents(stores.audit, actor.vaultId, { serviceName }, logPageRequest(query));
+        return viewOfPage(events, toAuditView);
       },
     }),
-    defineRoute({
+    defineRoute('PATCH /api/tokens/{serviceName}', {
       ...byName,
-      method: 'patch',
       operation: 'updateToken',
       summary: 'Change how a token is described; members left out stay',
       role: 'admin',
-      whenLocked: 'denied',
-      audit: ['TOKEN_UPDATED'],
       body: tokenChangesSchema,
       response: { status: 200, schema: tokenSchema },
       handle: async ({ actor, body, transaction, params: { serviceName } }) => {
-        return viewOf(actor, await transaction((inside) => updateToken(inside, serviceName, body, clock)));
+        const token = await transaction((inside) => updateToken(inside, serviceName, body, clock));
+        return viewOf(actor, token);
       },
     }),
-    defineRoute({
+    defineRoute('DELETE /api/tokens/{serviceName}', {
       ...byName,
-      method: 'delete',
       operation: 'deleteToken',
       summary: 'Delete a token, every grant for it, and its record at the webhook',
       role: 'admin',
-      whenLocked: 'denied',
-      audit: ['TOKEN_DELETED', 'GRANT_REVOKED', 'POLICY_DETACHED'],
       response: { status: 200, schema: tokenRemovalSchema },
       // Access ends first and at once, then the record is deleted. With the webhook unreachable, the response says so, and a
       // repetition deletes the record although the token is deleted: 404 only where neither side has it.

@@ -1,8 +1,7 @@
-import type { Clock } from '@svault/shared';
 import { z } from 'zod';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
-import type { Stores } from '../../core/stores.ts';
 import { type Vault, lockVault, ownVault, unlockVault } from '../../core/vault.ts';
+import type { Needs } from './dependencies.ts';
 import { timeSchema } from './fields.ts';
 
 export const vaultSchema = z
@@ -14,57 +13,39 @@ export const vaultSchema = z
   })
   .meta({ id: 'Vault' });
 
-export const toVaultView = ({ id, lockedAt, createdAt }: Vault): z.output<typeof vaultSchema> => ({
-  id,
-  locked: lockedAt !== undefined,
-  lockedAt: lockedAt ?? null,
-  createdAt,
+export const toVaultView = (vault: Vault): z.output<typeof vaultSchema> => ({
+  ...vault,
+  locked: vault.lockedAt !== undefined,
+  lockedAt: vault.lockedAt ?? null,
 });
 
-export function createVaultRoutes({
-  clock,
-  stores,
-}: {
-  readonly clock: Clock;
-  readonly stores: Pick<Stores, 'vaults'>;
-}): readonly ManagementRoute[] {
+export function createVaultRoutes({ clock, stores }: Needs<'clock', 'vaults'>): ManagementRoute[] {
   const shared = {
     tag: 'Vault',
     whenLocked: 'allowed',
     response: { status: 200, schema: vaultSchema },
   } as const;
   return [
-    defineRoute({
+    defineRoute('GET /api/vault', {
       ...shared,
-      method: 'get',
-      path: '/api/vault',
       operation: 'getVault',
       summary: 'Read whether the vault is locked',
       role: 'member',
-      audit: [],
       handle: async ({ actor }) => toVaultView(await ownVault(stores, actor)),
     }),
-    defineRoute({
+    defineRoute('POST /api/vault/lock', {
       ...shared,
-      method: 'post',
-      path: '/api/vault/lock',
       operation: 'lockVault',
       summary: 'Refuse every credential request and every change until it is unlocked',
       role: 'member',
-      audit: ['VAULT_LOCKED'],
-      handle: async ({ actor, transaction }) =>
-        toVaultView(await transaction((inside) => lockVault(inside, actor, clock))),
+      change: async (inside, { actor }) => toVaultView(await lockVault(inside, actor, clock)),
     }),
-    defineRoute({
+    defineRoute('POST /api/vault/unlock', {
       ...shared,
-      method: 'post',
-      path: '/api/vault/unlock',
       operation: 'unlockVault',
       summary: 'End the lock',
       role: 'admin',
-      audit: ['VAULT_UNLOCKED'],
-      handle: async ({ actor, transaction }) =>
-        toVaultView(await transaction((inside) => unlockVault(inside, actor))),
+      change: async (inside, { actor }) => toVaultView(await unlockVault(inside, actor)),
     }),
   ];
 }

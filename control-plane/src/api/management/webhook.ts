@@ -1,16 +1,13 @@
-import type { Clock } from '@svault/shared';
 import { bindCodeSchema, hmacHashSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
-import type { Stores } from '../../core/stores.ts';
 import { SET_ASIDE_REASONS } from '../../core/webhook-link.ts';
-import type { WebhookBinder } from '../../webhook/binding.ts';
 import { asRefusal } from '../../webhook/call-failed.ts';
-import type { KeyRotation } from '../../webhook/key-rotation.ts';
 import { problemOfWebhookUrl } from '../../webhook/registration-link.ts';
-import { type WebhookClient, type WebhookStatus, probeWebhook } from '../../webhook/retrying-client.ts';
+import { type WebhookStatus, probeWebhook } from '../../webhook/retrying-client.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
+import type { Needs } from './dependencies.ts';
 import { timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -66,36 +63,29 @@ function toWebhookView({ link, reachable }: WebhookStatus): z.infer<typeof webho
     url,
     capabilities: [...capabilities],
     reachable,
-    ...(lastSeenAt !== undefined && { lastSeenAt }),
-    ...(latencyMs !== undefined && { latencyMs }),
+    lastSeenAt,
+    latencyMs,
     boundAt,
     keyId: key.id,
     rotationPending: pendingKey !== undefined,
-    ...(setAside !== undefined && { setAside: { reason: setAside.reason, until: setAside.until } }),
+    setAside,
   };
 }
 
-interface WebhookRouteDependencies {
-  readonly stores: Pick<Stores, 'webhookLinks'>;
-  readonly webhook: WebhookClient;
-  readonly binder: WebhookBinder;
-  readonly rotation: KeyRotation;
-  readonly clock: Clock;
-}
-
 /** The webhook of the account: admins only. */
-export function createWebhookRoutes(dependencies: WebhookRouteDependencies): readonly ManagementRoute[] {
-  const { stores, webhook, binder, rotation, clock } = dependencies;
+export function createWebhookRoutes({
+  stores,
+  webhook,
+  binder,
+  rotation,
+  clock,
+}: Needs<'binder' | 'clock' | 'rotation' | 'webhook', 'webhookLinks'>): ManagementRoute[] {
   const shared = { tag: 'Webhook', role: 'admin' } as const;
   return [
-    defineRoute({
+    defineRoute('GET /api/webhook', {
       ...shared,
-      method: 'get',
-      path: '/api/webhook',
       operation: 'getWebhook',
       summary: 'Read which webhook is bound and whether it answers',
-      whenLocked: 'allowed',
-      audit: [],
       response: { status: 200, schema: webhookSchema },
       handle: async ({ actor }) => {
         const link = await stores.webhookLinks.find(actor.vaultId);
@@ -103,46 +93,32 @@ export function createWebhookRoutes(dependencies: WebhookRouteDependencies): rea
         return toWebhookView(await probeWebhook(link, { links: stores.webhookLinks, webhook, clock }));
       },
     }),
-    defineRoute({
+    defineRoute('POST /api/webhook/bind', {
       ...shared,
-      method: 'post',
-      path: '/api/webhook/bind',
       operation: 'bindWebhook',
       summary: 'Bind the webhook that a registration link names',
-      whenLocked: 'denied',
-      audit: ['WEBHOOK_BOUND'],
       errors: ['CONFLICT', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       body: bindRequestSchema,
       response: { status: 201, schema: webhookSchema },
       handle: async ({ actor, body, transaction }) =>
         toWebhookView(await binder.bind(actor, body, transaction)),
     }),
-    defineRoute({
+    defineRoute('DELETE /api/webhook', {
       ...shared,
-      method: 'delete',
-      path: '/api/webhook',
       operation: 'unbindWebhook',
       summary: 'Forget the webhook and the keys shared with it',
-      whenLocked: 'denied',
-      audit: ['WEBHOOK_UNBOUND'],
       errors: ['NOT_FOUND'],
-      response: { status: 204 },
-      handle: async ({ actor, transaction }) =>
-        transaction(async ({ webhookLinks, audit }) => {
-          const link = await webhookLinks.find(actor.vaultId);
-          if (link === undefined || !(await webhookLinks.delete(actor.vaultId))) throw notFound();
-          const detail = { webhookId: link.webhookId, url: link.url };
-          await audit.append(eventBy(actor, 'WEBHOOK_UNBOUND', { detail }));
-        }),
+      change: async ({ webhookLinks, audit }, { actor }) => {
+        const link = await webhookLinks.find(actor.vaultId);
+        if (link === undefined || !(await webhookLinks.delete(actor.vaultId))) throw notFound();
+        const detail = { webhookId: link.webhookId, url: link.url };
+        await audit.append(eventBy(actor, 'WEBHOOK_UNBOUND', { detail }));
+      },
     }),
-    defineRoute({
+    defineRoute('POST /api/webhook/rotate-secret', {
       ...shared,
-      method: 'post',
-      path: '/api/webhook/rotate-secret',
       operation: 'rotateWebhookSecret',
       summary: 'Replace the key that requests and tickets are signed with',
-      whenLocked: 'denied',
-      audit: ['WEBHOOK_SECRET_ROTATED'],
       errors: ['CONFLICT', 'WEBHOOK_NOT_CONFIGURED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       response: { status: 200, schema: keyRotatedSchema },
       handle: async ({ actor, transaction }) => {

@@ -1,0 +1,55 @@
+import type { Logger } from '@svault/server-kit/logger';
+import type { MasterKeys } from '@svault/server-kit/master-keys';
+import type { Clock } from '@svault/shared';
+import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import type { ProxyConfigDelivery } from '../../forwarding/proxy-config-sync.ts';
+import type { Limiter } from '../../limits/limiter.ts';
+import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
+import type { TokenRefresh } from '../../refresh/refresh-result.ts';
+import type { SignInMethods } from '../../sign-in/methods.ts';
+import type { WebhookBinder } from '../../webhook/binding.ts';
+import type { KeyRotation } from '../../webhook/key-rotation.ts';
+import type { OnlineStatus } from '../../webhook/outages.ts';
+import type { WebhookClient } from '../../webhook/retrying-client.ts';
+import type { StoreTickets, Tickets } from '../../webhook/tickets.ts';
+import type { WebhookRecords } from '../../webhook/token-metadata.ts';
+import type { ClientAddress } from '../http/client-address.ts';
+import type { SessionCookie } from '../http/cookies.ts';
+import type { RouteLimits } from '../http/route-limits.ts';
+import type { SetSessionCookie } from '../pages/page-session.ts';
+
+/** What the management API is made of. */
+export interface ManagementDependencies {
+  readonly baseUrl: string;
+  /** Scheme, host and port of the public address. */
+  readonly ownOrigin: string;
+  /** Entries of `SV_EGRESS_ALLOW`. */
+  readonly egressAllow: readonly string[];
+  readonly signInMethods: SignInMethods;
+  readonly cookie: SessionCookie;
+  readonly setSessionCookie: SetSessionCookie;
+  readonly clientAddress: ClientAddress;
+  readonly limiter: Limiter;
+  readonly limits: RouteLimits;
+  readonly policies: ExplainingEvaluator;
+  readonly stores: Stores;
+  readonly unitOfWork: UnitOfWork;
+  readonly masterKeys: MasterKeys;
+  readonly webhook: WebhookClient;
+  readonly status: OnlineStatus;
+  readonly binder: WebhookBinder;
+  readonly rotation: KeyRotation;
+  readonly records: WebhookRecords;
+  readonly tickets: Tickets;
+  readonly storeTickets: StoreTickets;
+  readonly tokenRefresh: TokenRefresh;
+  readonly proxyConfigs: ProxyConfigDelivery;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The part that a noun's routes take, and the stores that they read outside of a transaction. */
+export type Needs<Name extends keyof ManagementDependencies, Store extends keyof Stores> = Pick<
+  ManagementDependencies,
+  Name
+> & { readonly stores: Pick<Stores, Store> };
