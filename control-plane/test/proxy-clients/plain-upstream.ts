@@ -11,8 +11,9 @@ export interface PlainUpstream {
 }
 
 /** @param answer the handler of each request; may be another one in each test */
-export const startPlainUpstream = (answer: RequestListener): Promise<PlainUpstream> =>
-  listening(createServer(answer));
+export const startPlainUpstream = (
+  answer: (...exchange: Parameters<RequestListener>) => unknown,
+): Promise<PlainUpstream> => listening(createServer((req, res) => void answer(req, res)));
 
 /** Writes bytes as they are. @param answer is called with each piece that a connection brings */
 export const startRawUpstream = (answer: (socket: Socket, piece: string) => void): Promise<PlainUpstream> =>
