@@ -96,7 +96,14 @@ export async function createContext(
   const signInMethods =
     config.oidc === undefined || providerEgress === undefined
       ? passwordSignIn({ stores, unitOfWork, denials, clock })
-      : oidcSignIn(config.oidc, { unitOfWork, clock, egress: providerEgress, redirectUri, masterKeys });
+      : oidcSignIn(config.oidc, {
+          unitOfWork,
+          clock,
+          egress: providerEgress,
+          redirectUri,
+          masterKeys,
+          timeoutMs: timeouts.oauthMs,
+        });
 
   const keys = createWebhookKeys(masterKeys);
   const status = createOutageTracker(clock);
@@ -173,7 +180,7 @@ export async function createContext(
     proxyAccess,
     ongoingUses,
     forward,
-    clientDocuments: createClientDocuments({ egress, clock }),
+    clientDocuments: createClientDocuments({ egress, clock, timeoutMs: timeouts.oauthMs }),
     limiter,
     limits,
     /** Redis is configured to keep the limits, and does not answer. */

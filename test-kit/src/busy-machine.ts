@@ -4,4 +4,5 @@ import type { ServeOptions } from '@svault/control-plane/serve';
 export const ON_BUSY_MACHINE = {
   recordsMs: 20_000,
   redisMs: 10_000,
+  oauthMs: 60_000,
 } satisfies ServeOptions['timeouts'];

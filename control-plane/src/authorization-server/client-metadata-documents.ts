@@ -23,7 +23,6 @@ export type DocumentProblem =
   'unreachable' | 'no_document' | 'not_json' | 'foreign_id' | 'secret' | 'unusable';
 
 const MAX_ADDRESS_CHARACTERS = 500;
-const FETCH_TIMEOUT_MS = 5_000;
 const MAX_BYTES = 64 * 1024;
 /** Whatever a document's headers say: its client may have lost a redirect URI to somebody else. */
 const MAX_SECONDS_FRESH = 300;
@@ -66,16 +65,18 @@ interface Cached {
 export function createClientDocuments({
   egress,
   clock,
+  timeoutMs = 5_000,
 }: {
   readonly egress: Pick<Egress, 'request'>;
   readonly clock: Clock;
+  readonly timeoutMs?: number | undefined;
 }): ClientDocuments {
   // A map keeps its keys in insertion order: the first is the least recently used.
   const cached = new Map<string, Cached>();
   const fetching = new Map<string, Promise<Cached['found']>>();
 
   const fetchAndCache = async (address: string): Promise<Cached['found']> => {
-    const response = await fetchDocument(egress, address);
+    const response = await fetchDocument(egress, address, timeoutMs);
     const found = response === undefined ? 'unreachable' : readClientDocument(address, response);
     const maxSeconds = typeof found === 'string' ? PROBLEM_SECONDS : MAX_SECONDS_FRESH;
     const seconds = Math.min(secondsFresh(response?.headers ?? {}, MAX_SECONDS_FRESH), maxSeconds);
@@ -107,13 +108,14 @@ export function createClientDocuments({
 async function fetchDocument(
   egress: Pick<Egress, 'request'>,
   address: string,
+  timeoutMs: number,
 ): Promise<EgressResponse | undefined> {
   try {
     return await egress.request({
       method: 'GET',
       url: address,
       headers: { accept: 'application/json', 'accept-encoding': 'identity' },
-      timeoutMs: FETCH_TIMEOUT_MS,
+      timeoutMs,
       maxBytes: MAX_BYTES,
     });
   } catch (error) {

@@ -55,18 +55,22 @@ export function passwordSignIn({
 
 export function oidcSignIn(
   settings: ProviderSettings & { readonly signUp: boolean },
-  options: ProviderOptions & Pick<Dependencies, 'unitOfWork'> & { readonly masterKeys: MasterKeys },
+  options: Omit<ProviderOptions, 'timeoutMs'> &
+    Pick<Dependencies, 'unitOfWork'> & {
+      readonly masterKeys: MasterKeys;
+      readonly timeoutMs: number | undefined;
+    },
 ): SignInMethods {
   const { issuer, signUp } = settings;
-  const { unitOfWork, clock, masterKeys } = options;
-  const provider = identityProvider(settings, options);
+  const { unitOfWork, clock, masterKeys, timeoutMs = 5_000 } = options;
+  const provider = identityProvider(settings, { ...options, timeoutMs });
   const signInByIdentity = createSignInByIdentity({ unitOfWork, signUp, clock });
   const providerSignIn = createProviderSignIn({ provider, signInByIdentity, masterKeys, clock });
   return {
     kind: 'provider',
     issuer,
     providerSignIn,
-    statedIssuer: () => statedIssuer(options.egress, issuer),
+    statedIssuer: () => statedIssuer(options.egress, issuer, timeoutMs),
   };
 }
 

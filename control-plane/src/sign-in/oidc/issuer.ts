@@ -1,7 +1,6 @@
 import { parseJsonObject } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 
-const TIMEOUT_MS = 5_000;
 /** Metadata are a few KiB. */
 const MAX_BYTES = 256 * 1024;
 const SHOWN_CHARACTERS = 200;
@@ -24,14 +23,18 @@ export function issuerProblem(configured: string, stated: string): string | unde
  *
  * @throws Error without a response, or for one that is no metadata
  */
-export async function statedIssuer(egress: Pick<Egress, 'request'>, issuer: string): Promise<string> {
+export async function statedIssuer(
+  egress: Pick<Egress, 'request'>,
+  issuer: string,
+  timeoutMs: number,
+): Promise<string> {
   // Section 4.1: a terminating slash is removed first.
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const { status, body } = await egress.request({
     method: 'GET',
     url,
     headers: { accept: 'application/json' },
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     maxBytes: MAX_BYTES,
   });
   if (status !== 200) throw new Error(`the identity provider answers ${status} for its metadata`);

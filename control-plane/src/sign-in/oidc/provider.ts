@@ -26,6 +26,8 @@ export interface ProviderOptions {
   readonly egress: Pick<Egress, 'request'>;
   readonly redirectUri: string;
   readonly clock: Clock;
+  /** For each call of the provider. */
+  readonly timeoutMs: number;
 }
 
 /** A person who has just signed in at the provider. */
@@ -50,7 +52,6 @@ export interface IdentityProvider {
 
 /** Core 2, `sub`: at most 255 ASCII characters. */
 const SUBJECT_FORM = /^[\x20-\x7E]{1,255}$/;
-const TIMEOUT_MS = 5_000;
 /** Metadata may change. The library refreshes keys by itself. */
 const METADATA_LIFETIME_MS = 60 * 60_000;
 
@@ -121,7 +122,7 @@ function verifiedEmailIn(claims: Readonly<Record<string, unknown>>): string | un
 /** Shares one discovery at a time, and caches its result for an hour. */
 function createDiscovery(
   { issuer, clientId, clientSecret }: ProviderSettings,
-  { egress, clock }: Pick<ProviderOptions, 'egress' | 'clock'>,
+  { egress, clock, timeoutMs }: Omit<ProviderOptions, 'redirectUri'>,
 ): () => Promise<client.Configuration> {
   const execute = [client.enableNonRepudiationChecks];
   // The settings allow http on loopback only.
@@ -131,8 +132,8 @@ function createDiscovery(
     const found = await client
       .discovery(new URL(issuer), clientId, undefined, clientAuthentication(clientSecret), {
         execute,
-        timeout: TIMEOUT_MS / 1_000,
-        [client.customFetch]: createProviderFetch(egress, TIMEOUT_MS),
+        timeout: timeoutMs / 1_000,
+        [client.customFetch]: createProviderFetch(egress, timeoutMs),
       })
       .catch((error: unknown) => Promise.reject(discoveryError(issuer, error)));
     const problem = issuerProblem(issuer, found.serverMetadata().issuer);
