@@ -14,7 +14,7 @@ export interface StoredKey {
   /** 32 bytes, wrapped under the master key for {@link keyPurpose}. */
   readonly wrappedSecret: Uint8Array;
   /** Of a former key alone, milliseconds since 1970. */
-  readonly validUntilMs: number | undefined;
+  readonly validUntilMs: number | null;
 }
 
 type NewKey = Pick<StoredKey, 'id' | 'wrappedSecret'>;
@@ -36,7 +36,7 @@ export interface StoredCode {
   readonly expiresAtMs: number;
   readonly state: 'live' | 'used' | 'expired';
   /** The secret this code is exchanged for, wrapped for {@link codePurpose}; only while it is live. */
-  readonly wrappedSecret: Uint8Array | undefined;
+  readonly wrappedSecret: Uint8Array | null;
 }
 
 type NewCode = Pick<StoredCode, 'codeHash' | 'expiresAtMs'> & { readonly wrappedSecret: Uint8Array };

@@ -45,16 +45,16 @@ export function createBindingReader(deps: {
     const keys = new Map(
       bindings
         .keys()
-        .map(({ id, state, wrappedSecret, validUntilMs = Infinity }) => [
+        .map(({ id, state, wrappedSecret, validUntilMs }) => [
           id,
-          { secret: secrets.unwrap(wrappedSecret, keyPurpose(id)), state, validUntilMs },
+          { secret: secrets.unwrap(wrappedSecret, keyPurpose(id)), state, untilMs: validUntilMs ?? Infinity },
         ]),
     );
     return {
       ...stored,
       keyFor: (keyId) => {
         const key = keys.get(keyId);
-        return key !== undefined && latestMs() < key.validUntilMs ? key : undefined;
+        return key !== undefined && latestMs() < key.untilMs ? key : undefined;
       },
     };
   };
@@ -79,7 +79,7 @@ export async function eraseExpiredKeys(deps: {
   const { bindings, codes, latestMs, commit } = deps;
   await commit.run(() => {
     const former = bindings.keys().find(({ state }) => state === 'former');
-    if (former?.validUntilMs !== undefined && former.validUntilMs <= latestMs()) bindings.eraseFormerKey();
+    if ((former?.validUntilMs ?? Infinity) <= latestMs()) bindings.eraseFormerKey();
     const code = bindings.code();
     if (code?.state === 'live' && codes.isExpired(code)) bindings.endCode('expired');
   });

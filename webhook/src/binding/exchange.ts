@@ -116,7 +116,7 @@ export function createExchange(deps: {
     const secret = await commit.run(() => {
       // Read again in the transaction that consumes it: of two exchanges one succeeds.
       const live = bindings.code();
-      if (live?.wrappedSecret === undefined || !isSame(live, code)) return undefined;
+      if (!live?.wrappedSecret || !isSame(live, code)) return undefined;
       const plain = secrets.unwrap(live.wrappedSecret, codePurpose(live.codeHash));
       bindings.endCode('used');
       const key = { id: keyId, wrappedSecret: secrets.wrap(plain, keyPurpose(keyId)) };

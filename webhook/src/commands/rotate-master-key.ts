@@ -31,7 +31,7 @@ export const rotateMasterKeyCommand: Subcommand = {
 
 /** Waits until a running serve has taken the new key over and erased the link to it; without one, erases it here. */
 async function handOver({ masterKeys, keyring, path }: Context): Promise<void> {
-  const linked = (): boolean => masterKeys.list().some(({ link }) => link !== undefined);
+  const linked = (): boolean => masterKeys.list().some(({ link }) => link !== null);
   const polls = HAND_OVER_MS / HAND_OVER_POLL_MS;
   for (let poll = 0; poll < polls && linked(); poll += 1) {
     if (isServing(path)) await setTimeout(HAND_OVER_POLL_MS);

@@ -22,7 +22,7 @@ function startFixture(): {
         counts.reads += 1;
         return { webhookId: 'whk_1', serviceBaseUrl: 'https://s.test', vaultId: 'vlt_1', complete: true };
       },
-      keys: () => [{ id: 'k1', state: 'current', wrappedSecret: SECRET, validUntilMs: undefined }],
+      keys: () => [{ id: 'k1', state: 'current', wrappedSecret: SECRET, validUntilMs: null }],
     },
     secrets: { unwrap: (wrapped) => wrapped },
     latestMs: () => clock.now(),

@@ -1,128 +1,91 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { AuditHead, AuditStore, ChainedEntry, Epoch } from '../audit/audit-store.ts';
 
-interface LogRow {
-  readonly row: number;
-  readonly epoch: string;
-  readonly seq: number;
-  readonly hash: string;
-  readonly source: 'webhook' | 'service';
-  readonly id: string;
-  readonly event_type: string;
-  readonly timestamp: string;
-  readonly outcome: string;
-  readonly agent_id: string | null;
-  readonly proxy_id: string | null;
-  readonly user_id: string | null;
-  readonly service_name: string | null;
-  readonly count: number | null;
-  readonly detail: string | null;
-}
+/** What an entry may leave out, and a row has as null. */
+const OPTIONAL = {
+  agentId: undefined,
+  proxyId: undefined,
+  userId: undefined,
+  serviceName: undefined,
+  count: undefined,
+  detail: undefined,
+} as const;
+type Optional = keyof typeof OPTIONAL;
+type Row = Omit<ChainedEntry, Optional> & {
+  readonly [Name in Optional]: NonNullable<ChainedEntry[Name]> | null;
+} & { readonly row: number };
+type EpochRow = Omit<Epoch, 'restored'> & { readonly restored: 0 | 1 };
 
-interface EpochRow extends AuditHead {
-  readonly started_at: number;
-  readonly restored: 0 | 1;
-}
+const SELECT = `SELECT row, epoch, seq, hash, source, id, event_type AS eventType, timestamp, outcome,
+  agent_id AS agentId, proxy_id AS proxyId, user_id AS userId, service_name AS serviceName, count, detail
+  FROM audit_log`;
 
 /** The log in tables `epochs` and `audit_log`. */
 export function createAuditStore(db: SqliteDatabase): AuditStore {
   const head = db.prepare<[], AuditHead>(
     'SELECT epoch, seq, hash FROM epochs ORDER BY position DESC LIMIT 1',
   );
-  const startEpoch = db.prepare(
+  const startEpoch = db.prepare<EpochRow>(
     `INSERT INTO epochs (epoch, position, started_at, restored, seq, hash)
-     VALUES (?, (SELECT count(*) + 1 FROM epochs), ?, ?, ?, ?)`,
+     VALUES (@epoch, (SELECT count(*) + 1 FROM epochs), @startedAtMs, @restored, @seq, @hash)`,
   );
-  const insert = db.prepare(
+  const insert = db.prepare<ChainedEntry>(
     `INSERT INTO audit_log (epoch, seq, hash, source, id, event_type, timestamp, outcome,
                             agent_id, proxy_id, user_id, service_name, count, detail)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (@epoch, @seq, @hash, @source, @id, @eventType, @timestamp, @outcome,
+             @agentId, @proxyId, @userId, @serviceName, @count, @detail)`,
   );
   const moveHead = db.prepare('UPDATE epochs SET seq = ?, hash = ? WHERE epoch = ?');
   const known = db.prepare(`SELECT 1 FROM audit_log WHERE id = (SELECT ?) AND source = 'service'`);
-  const epochs = db.prepare<[], EpochRow>('SELECT * FROM epochs ORDER BY position');
-  const walk = db.prepare<[], LogRow>('SELECT * FROM audit_log ORDER BY row');
-  const newestFirst = (condition: string) =>
-    db.prepare<
-      [{ before: number; agentId: string | null; serviceName: string | null; limit: number }],
-      LogRow
-    >(`SELECT * FROM audit_log WHERE row < @before ${condition} ORDER BY row DESC LIMIT @limit`);
-  const pages = {
-    all: newestFirst(''),
-    agent: newestFirst('AND agent_id = @agentId'),
-    service: newestFirst('AND service_name = @serviceName'),
-    both: newestFirst('AND agent_id = @agentId AND service_name = @serviceName'),
-  };
+  const epochs = db.prepare<[], EpochRow>(
+    'SELECT epoch, seq, hash, started_at AS startedAtMs, restored FROM epochs ORDER BY position',
+  );
+  const walk = db.prepare<[], Row>(`${SELECT} ORDER BY row`);
 
   return {
     head: () => head.get(),
-    startEpoch: ({ epoch, startedAtMs, restored, seq, hash }) =>
-      void startEpoch.run(epoch, startedAtMs, restored ? 1 : 0, seq, hash),
+    startEpoch: (epoch) => void startEpoch.run({ ...epoch, restored: epoch.restored ? 1 : 0 }),
     append: (entry) => {
-      insert.run(
-        entry.epoch,
-        entry.seq,
-        entry.hash,
-        entry.source,
-        entry.id,
-        entry.eventType,
-        entry.timestamp,
-        entry.outcome,
-        entry.agentId ?? null,
-        entry.proxyId ?? null,
-        entry.userId ?? null,
-        entry.serviceName ?? null,
-        entry.count ?? null,
-        entry.detail ?? null,
-      );
+      insert.run({ ...OPTIONAL, ...entry });
       moveHead.run(entry.seq, entry.hash, entry.epoch);
     },
     hasServiceEvent: (id) => known.get(id) !== undefined,
     page: ({ before, limit, agentId, serviceName }) => {
-      const which =
-        agentId === undefined
-          ? serviceName === undefined
-            ? pages.all
-            : pages.service
-          : serviceName === undefined
-            ? pages.agent
-            : pages.both;
-      const rows = which.all({
-        before: before ?? Number.MAX_SAFE_INTEGER,
-        agentId: agentId ?? null,
-        serviceName: serviceName ?? null,
-        limit: limit + 1,
-      });
+      const agent = agentId === undefined ? '' : 'AND agent_id = @agentId';
+      const service = serviceName === undefined ? '' : 'AND service_name = @serviceName';
+      const rows = db
+        .prepare<[object], Row>(
+          `${SELECT} WHERE row < @before ${agent} ${service} ORDER BY row DESC LIMIT @limit`,
+        )
+        .all({ before: before ?? Number.MAX_SAFE_INTEGER, agentId, serviceName, limit: limit + 1 });
       const items = rows.slice(0, limit);
       const nextBefore = rows.length > limit ? items.at(-1)?.row : undefined;
       return { items: items.map(toEntry), nextBefore };
     },
-    epochs: () => epochs.all().map(toEpoch),
+    epochs: () => epochs.all().map((epoch) => ({ ...epoch, restored: epoch.restored === 1 })),
     *walk() {
       for (const row of walk.iterate()) yield toEntry(row);
     },
   };
 }
 
-function toEpoch({ epoch, seq, hash, started_at, restored }: EpochRow): Epoch {
-  return { epoch, seq, hash, startedAtMs: started_at, restored: restored === 1 };
-}
-
-function toEntry(row: LogRow): ChainedEntry {
+function toEntry({
+  row: _row,
+  agentId,
+  proxyId,
+  userId,
+  serviceName,
+  count,
+  detail,
+  ...entry
+}: Row): ChainedEntry {
   return {
-    epoch: row.epoch,
-    seq: row.seq,
-    hash: row.hash,
-    source: row.source,
-    id: row.id,
-    eventType: row.event_type,
-    timestamp: row.timestamp,
-    outcome: row.outcome,
-    agentId: row.agent_id ?? undefined,
-    proxyId: row.proxy_id ?? undefined,
-    userId: row.user_id ?? undefined,
-    serviceName: row.service_name ?? undefined,
-    count: row.count ?? undefined,
-    detail: row.detail ?? undefined,
+    ...entry,
+    agentId: agentId ?? undefined,
+    proxyId: proxyId ?? undefined,
+    userId: userId ?? undefined,
+    serviceName: serviceName ?? undefined,
+    count: count ?? undefined,
+    detail: detail ?? undefined,
   };
 }

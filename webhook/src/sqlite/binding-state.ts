@@ -3,7 +3,6 @@ import { canonicalJson } from '@svault/server-kit/hash-chain';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { toBase64url } from '@svault/shared';
 import {
-  type KeyState,
   type SecretWrapper,
   type StoredBinding,
   type StoredCode,
@@ -12,32 +11,7 @@ import {
 } from '../binding/binding-store.ts';
 import type { Rewrappable } from '../vault/master-key-rotation.ts';
 
-interface BindingRow {
-  readonly webhook_id: string;
-  readonly service_base_url: string;
-  readonly vault_id: string;
-  readonly complete: number;
-}
-
-interface KeyRow {
-  readonly id: string;
-  readonly state: KeyState;
-  readonly secret: Uint8Array;
-  readonly valid_until: number | null;
-}
-
-interface CodeRow {
-  readonly code_hash: Uint8Array;
-  readonly expires_at: number;
-  readonly state: StoredCode['state'];
-  readonly secret: Uint8Array | null;
-}
-
-interface StateRow {
-  readonly generation: number;
-  readonly restored: number;
-  readonly mac: Uint8Array;
-}
+type BindingRow = Omit<StoredBinding, 'complete'> & { readonly complete: 0 | 1 };
 
 /** Every row that decides who may bind, sign and issue tickets, as one moment had them. */
 export interface BindingState {
@@ -61,7 +35,7 @@ const NOTHING = new Uint8Array();
 const purposeOf = ({ binding, keys, code, setupTokenHash, restored, generation }: BindingState): string =>
   `binding-state:${canonicalJson({
     binding: binding ?? null,
-    keys: keys.map(({ id, state, validUntilMs }) => ({ id, state, validUntilMs: validUntilMs ?? null })),
+    keys: keys.map(({ id, state, validUntilMs }) => ({ id, state, validUntilMs })),
     code: code
       ? { hash: toBase64url(code.codeHash), expiresAtMs: code.expiresAtMs, state: code.state }
       : null,
@@ -75,17 +49,29 @@ const purposeOf = ({ binding, keys, code, setupTokenHash, restored, generation }
  * one moment in a transaction.
  */
 export function createBindingStateReader(db: SqliteDatabase): () => BindingState {
-  const readBinding = db.prepare<[], BindingRow>('SELECT * FROM binding');
-  const readKeys = db.prepare<[], KeyRow>('SELECT * FROM binding_keys ORDER BY row');
-  const readCode = db.prepare<[], CodeRow>('SELECT * FROM binding_code');
+  const readBinding = db.prepare<[], BindingRow>(
+    `SELECT webhook_id AS webhookId, service_base_url AS serviceBaseUrl, vault_id AS vaultId, complete
+     FROM binding`,
+  );
+  const readKeys = db.prepare<[], StoredKey>(
+    'SELECT id, state, secret AS wrappedSecret, valid_until AS validUntilMs FROM binding_keys ORDER BY row',
+  );
+  const readCode = db.prepare<[], StoredCode>(
+    `SELECT code_hash AS codeHash, expires_at AS expiresAtMs, state, secret AS wrappedSecret
+     FROM binding_code`,
+  );
   const readSetupToken = db.prepare<[], Uint8Array>('SELECT hash FROM setup_token').pluck();
-  const readState = db.prepare<[], StateRow>('SELECT generation, restored, mac FROM binding_state');
+  const readState = db.prepare<
+    [],
+    { readonly generation: number; readonly restored: 0 | 1; readonly mac: Uint8Array }
+  >('SELECT generation, restored, mac FROM binding_state');
   return () => {
     const state = readState.get();
+    const binding = readBinding.get();
     return {
-      binding: toBinding(readBinding.get()),
-      keys: readKeys.all().map(toKey),
-      code: toCode(readCode.get()),
+      binding: binding && { ...binding, complete: binding.complete === 1 },
+      keys: readKeys.all(),
+      code: readCode.get(),
       setupTokenHash: readSetupToken.get(),
       restored: state?.restored === 1,
       generation: state?.generation ?? 0,
@@ -138,34 +124,5 @@ export function createBindingStateRewrap(db: SqliteDatabase): Rewrappable {
       }
       return 1;
     },
-  };
-}
-
-function toBinding(row: BindingRow | undefined): StoredBinding | undefined {
-  if (row === undefined) return undefined;
-  return {
-    webhookId: row.webhook_id,
-    serviceBaseUrl: row.service_base_url,
-    vaultId: row.vault_id,
-    complete: row.complete === 1,
-  };
-}
-
-function toKey(row: KeyRow): StoredKey {
-  return {
-    id: row.id,
-    state: row.state,
-    wrappedSecret: row.secret,
-    validUntilMs: row.valid_until ?? undefined,
-  };
-}
-
-function toCode(row: CodeRow | undefined): StoredCode | undefined {
-  if (row === undefined) return undefined;
-  return {
-    codeHash: row.code_hash,
-    expiresAtMs: row.expires_at,
-    state: row.state,
-    wrappedSecret: row.secret ?? undefined,
   };
 }

@@ -85,7 +85,7 @@ describe('the code', () => {
     expect(Buffer.from(store.code()!.codeHash).toString()).toBe('two');
     store.endCode('used');
     store.endCode('expired');
-    expect(store.code()).toMatchObject({ state: 'used', wrappedSecret: undefined });
+    expect(store.code()).toMatchObject({ state: 'used', wrappedSecret: null });
   });
 });
 

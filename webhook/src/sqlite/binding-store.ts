@@ -16,17 +16,6 @@ import {
   isAuthentic,
 } from './binding-state.ts';
 
-interface WrappedKeyRow {
-  readonly row: number;
-  readonly id: string;
-  readonly secret: Uint8Array;
-}
-
-interface LiveCodeRow {
-  readonly code_hash: Uint8Array;
-  readonly secret: Uint8Array;
-}
-
 /** The binding in SQLite. Secrets arrive and leave wrapped; all rows are authenticated together at every read. */
 export function createBindingStore(db: SqliteDatabase, secrets: SecretWrapper): BindingStore {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
@@ -178,12 +167,13 @@ export function createBindingStore(db: SqliteDatabase, secrets: SecretWrapper): 
 export function createBindingRewrappables(
   db: SqliteDatabase,
 ): readonly [keys: Rewrappable, code: Rewrappable, state: Rewrappable] {
-  const keysAfter = db.prepare<[number, number], WrappedKeyRow>(
-    'SELECT row, id, secret FROM binding_keys WHERE row > ? ORDER BY row LIMIT ?',
-  );
+  const keysAfter = db.prepare<
+    [number, number],
+    { readonly row: number; readonly id: string; readonly secret: Uint8Array }
+  >('SELECT row, id, secret FROM binding_keys WHERE row > ? ORDER BY row LIMIT ?');
   const putKey = db.prepare<[Uint8Array, number]>('UPDATE binding_keys SET secret = ? WHERE row = ?');
-  const liveCode = db.prepare<[], LiveCodeRow>(
-    `SELECT code_hash, secret FROM binding_code WHERE state = 'live'`,
+  const liveCode = db.prepare<[], { readonly hash: Uint8Array; readonly secret: Uint8Array }>(
+    `SELECT code_hash AS hash, secret FROM binding_code WHERE state = 'live'`,
   );
   const putCode = db.prepare<[Uint8Array]>(`UPDATE binding_code SET secret = ? WHERE state = 'live'`);
   return [
@@ -201,7 +191,7 @@ export function createBindingRewrappables(
       rewrap: (rewrap, after) => {
         const code = after === 0 ? liveCode.get() : undefined;
         if (code === undefined) return undefined;
-        const moved = rewrap(code.secret, codePurpose(code.code_hash));
+        const moved = rewrap(code.secret, codePurpose(code.hash));
         if (moved !== undefined) putCode.run(moved);
         return 1;
       },

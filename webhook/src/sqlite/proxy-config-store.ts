@@ -1,30 +1,21 @@
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import type { ProxyConfigStore } from '../proxy/proxy-configs.ts';
+import { versionCounter } from './record-store.ts';
 
-interface Row {
-  readonly proxy_id: string;
-  readonly service_name: string;
-  readonly upstream_url: string;
-  readonly header_templates: string;
-  readonly version: number;
-}
+type Row = Omit<ProxyConfig, 'headerTemplates'> & { readonly templates: string };
 
-const COLUMNS = 'proxy_id, service_name, upstream_url, header_templates, version';
+const SELECT = `SELECT proxy_id AS proxyId, service_name AS serviceName, upstream_url AS upstreamUrl,
+  header_templates AS templates, version FROM proxy_configs`;
 
 /** Configurations in table `proxy_configs`, their counters in `versions`. */
 export function createProxyConfigStore(db: SqliteDatabase): ProxyConfigStore {
-  const get = db.prepare<[string], Row>(`SELECT ${COLUMNS} FROM proxy_configs WHERE proxy_id = ?`);
-  const page = db.prepare<[string, number], Row>(
-    `SELECT ${COLUMNS} FROM proxy_configs WHERE proxy_id > ? ORDER BY proxy_id LIMIT ?`,
+  const get = db.prepare<[string], Row>(`${SELECT} WHERE proxy_id = ?`);
+  const page = db.prepare<[string, number], Row>(`${SELECT} WHERE proxy_id > ? ORDER BY proxy_id LIMIT ?`);
+  const put = db.prepare<Row>(
+    `INSERT OR REPLACE INTO proxy_configs (proxy_id, service_name, upstream_url, header_templates, version)
+     VALUES (@proxyId, @serviceName, @upstreamUrl, @templates, @version)`,
   );
-  const nextVersion = db
-    .prepare<[string], number>(
-      `INSERT INTO versions (kind, name, last) VALUES ('proxy', ?, 1)
-       ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last`,
-    )
-    .pluck();
-  const put = db.prepare(`INSERT OR REPLACE INTO proxy_configs (${COLUMNS}) VALUES (?, ?, ?, ?, ?)`);
   const remove = db.prepare('DELETE FROM proxy_configs WHERE proxy_id = ?');
   return {
     get: (proxyId) => {
@@ -32,23 +23,14 @@ export function createProxyConfigStore(db: SqliteDatabase): ProxyConfigStore {
       return row && toConfig(row);
     },
     page: ({ after, limit }) => page.all(after, limit).map(toConfig),
-    nextVersion: (proxyId) => {
-      const version = nextVersion.get(proxyId);
-      if (version === undefined) throw new Error('the version was not counted');
-      return version;
-    },
-    put: ({ proxyId, serviceName, upstreamUrl, headerTemplates, version }) =>
-      void put.run(proxyId, serviceName, upstreamUrl, JSON.stringify(headerTemplates), version),
+    nextVersion: versionCounter(db, 'proxy'),
+    put: ({ headerTemplates, ...config }) =>
+      void put.run({ ...config, templates: JSON.stringify(headerTemplates) }),
     delete: (proxyId) => void remove.run(proxyId),
   };
 }
 
-function toConfig(row: Row): ProxyConfig {
-  return {
-    proxyId: row.proxy_id,
-    serviceName: row.service_name,
-    upstreamUrl: row.upstream_url,
-    headerTemplates: JSON.parse(row.header_templates) as Record<string, string>,
-    version: row.version,
-  };
-}
+const toConfig = ({ templates, ...config }: Row): ProxyConfig => ({
+  ...config,
+  headerTemplates: JSON.parse(templates) as Record<string, string>,
+});

@@ -10,7 +10,7 @@ import type {
 } from '../vault/record-store.ts';
 
 interface VersionRow {
-  readonly service_name: string;
+  readonly serviceName: string;
   readonly version: number;
 }
 
@@ -33,7 +33,7 @@ export function createRefreshMarks(db: SqliteDatabase): RefreshMarks {
      SELECT service_name, ?, state, since FROM refresh_marks WHERE service_name = ? AND version = ?`,
   );
   const mayBeSpent = db.prepare<[], VersionRow>(
-    `SELECT service_name, version FROM refresh_marks JOIN records USING (service_name, version)
+    `SELECT service_name AS serviceName, version FROM refresh_marks JOIN records USING (service_name, version)
      WHERE state = 'may_be_spent' AND retired_at IS NULL ORDER BY service_name`,
   );
   return {
@@ -41,55 +41,37 @@ export function createRefreshMarks(db: SqliteDatabase): RefreshMarks {
     put: ({ serviceName, version, state, sinceMs }) => void put.run(serviceName, version, state, sinceMs),
     remove: (serviceName, version) => void remove.run(serviceName, version),
     carryOver: (serviceName, from, to) => void carryOver.run(to, serviceName, from),
-    mayBeSpent: () =>
-      mayBeSpent.all().map(({ service_name: serviceName, version }) => ({ serviceName, version })),
+    mayBeSpent: () => mayBeSpent.all(),
   };
 }
 
-interface HeadRow {
-  readonly service_name: string;
-  readonly version: number;
-  readonly created_at: number;
-  readonly updated_at: number;
-  readonly expiry_time: number | null;
-  readonly settings: string;
-}
-
-interface Row extends HeadRow {
-  readonly data_key: Buffer;
-  readonly body: Buffer;
-}
-
-interface KeyRow {
+interface KeyRow extends VersionRow {
   readonly row: number;
-  readonly service_name: string;
-  readonly version: number;
-  readonly data_key: Buffer;
+  readonly dataKey: Buffer;
   readonly retired: 0 | 1;
 }
 
-const HEAD_COLUMNS = 'service_name, version, created_at, updated_at, expiry_time, settings';
-const COLUMNS = `${HEAD_COLUMNS}, data_key, body`;
+const HEAD = `service_name AS serviceName, version, created_at AS createdAtMs, updated_at AS updatedAtMs,
+  expiry_time AS expiryTimeMs, settings AS settingsText`;
+const WHOLE = `${HEAD}, data_key AS dataKey, body`;
 const FROM_LIVE = 'FROM records WHERE retired_at IS NULL';
 
 /** Records in table `records`, their counters in `versions`; their data keys are what a rotation rewraps. */
 export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable {
   // In a subquery, so that SQLite does not plan the query again for each value (see server-kit's sqlite.ts).
-  const live = db.prepare<[string], Row>(`SELECT ${COLUMNS} ${FROM_LIVE} AND service_name = (SELECT ?)`);
-  const page = db.prepare<[string, number], HeadRow>(
-    `SELECT ${HEAD_COLUMNS} ${FROM_LIVE} AND service_name > ? ORDER BY service_name LIMIT ?`,
+  const live = db.prepare<[string], StoredRecord>(
+    `SELECT ${WHOLE} ${FROM_LIVE} AND service_name = (SELECT ?)`,
   );
-  const expiringPage = db.prepare<[string, number, number], HeadRow>(
-    `SELECT ${HEAD_COLUMNS} ${FROM_LIVE} AND service_name > ? AND expiry_time < ?
-     ORDER BY service_name LIMIT ?`,
+  const page = db.prepare<[string, number], RecordHead>(
+    `SELECT ${HEAD} ${FROM_LIVE} AND service_name > ? ORDER BY service_name LIMIT ?`,
   );
-  const nextVersion = db
-    .prepare<[string], number>(
-      `INSERT INTO versions (kind, name, last) VALUES ('record', ?, 1)
-       ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last`,
-    )
-    .pluck();
-  const insert = db.prepare(`INSERT INTO records (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+  const expiringPage = db.prepare<[string, number, number], RecordHead>(
+    `SELECT ${HEAD} ${FROM_LIVE} AND service_name > ? AND expiry_time < ? ORDER BY service_name LIMIT ?`,
+  );
+  const insert = db.prepare<StoredRecord>(
+    `INSERT INTO records (service_name, version, created_at, updated_at, expiry_time, settings, data_key, body)
+     VALUES (@serviceName, @version, @createdAtMs, @updatedAtMs, @expiryTimeMs, @settingsText, @dataKey, @body)`,
+  );
   const retire = db.prepare(
     'UPDATE records SET retired_at = ?, data_key = ? WHERE service_name = ? AND retired_at IS NULL',
   );
@@ -99,76 +81,42 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
       'SELECT version FROM records WHERE service_name = ? AND retired_at >= ? ORDER BY row DESC',
     )
     .pluck();
-  const retired = db.prepare<[string, number], Row>(
-    `SELECT ${COLUMNS} FROM records WHERE service_name = ? AND version = ? AND retired_at IS NOT NULL`,
+  const retired = db.prepare<[string, number], StoredRecord>(
+    `SELECT ${WHOLE} FROM records WHERE service_name = ? AND version = ? AND retired_at IS NOT NULL`,
   );
-  const supersede = db.prepare(
-    `UPDATE records SET version = ?, updated_at = ?, expiry_time = ?, settings = ?, data_key = ?, body = ?
-     WHERE service_name = ? AND version = ?`,
+  const supersede = db.prepare<StoredRecord & { readonly former: number }>(
+    `UPDATE records SET version = @version, updated_at = @updatedAtMs, expiry_time = @expiryTimeMs,
+       settings = @settingsText, data_key = @dataKey, body = @body
+     WHERE service_name = @serviceName AND version = @former`,
   );
   const eraseName = db.prepare('DELETE FROM records WHERE service_name = ? AND retired_at IS NOT NULL');
   const eraseOld = db.prepare('DELETE FROM records WHERE retired_at < ?');
   const keysAfter = db.prepare<[number, number], KeyRow>(
-    `SELECT row, service_name, version, data_key, retired_at IS NOT NULL AS retired
+    `SELECT row, service_name AS serviceName, version, data_key AS dataKey, retired_at IS NOT NULL AS retired
      FROM records WHERE row > ? ORDER BY row LIMIT ?`,
   );
   const putKey = db.prepare('UPDATE records SET data_key = ? WHERE row = ?');
 
   return {
-    live: (serviceName) => {
-      const row = live.get(serviceName);
-      return row && toRecord(row);
-    },
-    page: ({ after, limit, expiresBeforeMs }) => {
-      const rows =
-        expiresBeforeMs === undefined
-          ? page.all(after, limit)
-          : expiringPage.all(after, expiresBeforeMs, limit);
-      return rows.map(toHead);
-    },
-    nextVersion: (serviceName) => {
-      const version = nextVersion.get(serviceName);
-      if (version === undefined) throw new Error('the version was not counted');
-      return version;
-    },
-    insert: (record) => {
-      insert.run(
-        record.serviceName,
-        record.version,
-        record.createdAtMs,
-        record.updatedAtMs,
-        record.expiryTimeMs ?? null,
-        record.settingsText,
-        record.dataKey,
-        record.body,
-      );
-    },
+    live: (serviceName) => live.get(serviceName),
+    page: ({ after, limit, expiresBeforeMs }) =>
+      expiresBeforeMs === undefined
+        ? page.all(after, limit)
+        : expiringPage.all(after, expiresBeforeMs, limit),
+    nextVersion: versionCounter(db, 'record'),
+    insert: (record) => void insert.run(record),
     retire: ({ serviceName, dataKey }, atMs) => void retire.run(atMs, dataKey, serviceName),
     retiredVersions: (serviceName, sinceMs) => retiredVersions.all(serviceName, sinceMs),
-    retired: (serviceName, version) => {
-      const row = retired.get(serviceName, version);
-      return row && toRecord(row);
-    },
-    supersede: (version, record) =>
-      supersede.run(
-        record.version,
-        record.updatedAtMs,
-        record.expiryTimeMs ?? null,
-        record.settingsText,
-        record.dataKey,
-        record.body,
-        record.serviceName,
-        version,
-      ).changes === 1,
+    retired: (serviceName, version) => retired.get(serviceName, version),
+    supersede: (former, record) => supersede.run({ ...record, former }).changes === 1,
     erase: (which) =>
       'serviceName' in which
         ? eraseName.run(which.serviceName).changes
         : eraseOld.run(which.retiredBeforeMs).changes,
     rewrap: (move, after, limit) => {
       const rows = keysAfter.all(after, limit);
-      for (const { row, service_name: serviceName, version, data_key: dataKey, retired } of rows) {
-        const place = retired === 1 ? 'retired' : 'live';
-        const moved = move(dataKey, dataKeyPurpose({ serviceName, version }, place));
+      for (const { row, dataKey, retired: isRetired, ...version } of rows) {
+        const moved = move(dataKey, dataKeyPurpose(version, isRetired === 1 ? 'retired' : 'live'));
         if (moved !== undefined) putKey.run(moved, row);
       }
       return rows.at(-1)?.row;
@@ -176,17 +124,17 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   };
 }
 
-function toHead(row: HeadRow): RecordHead {
-  return {
-    serviceName: row.service_name,
-    version: row.version,
-    createdAtMs: row.created_at,
-    updatedAtMs: row.updated_at,
-    expiryTimeMs: row.expiry_time ?? undefined,
-    settingsText: row.settings,
+/** Counts the versions of a name in table `versions`, which outlives what they were of. */
+export function versionCounter(db: SqliteDatabase, kind: 'record' | 'proxy'): (name: string) => number {
+  const count = db
+    .prepare<[string, string], number>(
+      `INSERT INTO versions (kind, name, last) VALUES (?, ?, 1)
+       ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last`,
+    )
+    .pluck();
+  return (name) => {
+    const version = count.get(kind, name);
+    if (version === undefined) throw new Error('the version was not counted');
+    return version;
   };
-}
-
-function toRecord(row: Row): StoredRecord {
-  return { ...toHead(row), dataKey: row.data_key, body: row.body };
 }

@@ -83,7 +83,7 @@ describe('a rotation', () => {
   it('leaves the former key nothing to open, once the running keyring has taken over', async () => {
     expect(await rotate(next)).toBe('rotated');
     serving.refresh();
-    expect(createMasterKeyStore(db).list()).toMatchObject([{ state: 'current', link: undefined }]);
+    expect(createMasterKeyStore(db).list()).toMatchObject([{ state: 'current', link: null }]);
     expect(read(serving, 0)).toBe('value 0');
     await expect(unlock(createMasterKeyStore(db).list(), given(former))).rejects.toThrow(/does not open/);
     expect(await rotate(next)).toBe('already');

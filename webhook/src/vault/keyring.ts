@@ -69,7 +69,7 @@ export function createKeyring(options: {
     },
     refresh: () => {
       for (const { id, state, link } of load()) {
-        if (state === 'current' && link !== undefined) store.clearLink(id);
+        if (state === 'current' && link !== null) store.clearLink(id);
       }
     },
   };

@@ -20,7 +20,7 @@ export interface MasterKeyEntry {
   readonly checkValue: Uint8Array;
   readonly derivation: KeyDerivation | undefined;
   /** This key wrapped under the former one, so that a running serve can take it over; erased after that. */
-  readonly link: Uint8Array | undefined;
+  readonly link: Uint8Array | null;
 }
 
 /** The stored entries of master keys. Calls are synchronous and take part in an open transaction. */
@@ -54,7 +54,7 @@ export function newMasterKeyEntry(
     state,
     checkValue: createMasterKeys([key]).wrap(CHECK_TEXT, checkPurpose(id)),
     derivation,
-    link: wrapLink?.(key, linkPurpose(id)),
+    link: wrapLink?.(key, linkPurpose(id)) ?? null,
   };
 }
 
@@ -65,7 +65,7 @@ export function isMasterKeyOf(entry: MasterKeyEntry, key: Uint8Array): boolean {
 
 /** The entry's key, from its link, if one of the known keys wrapped it. */
 export function followLink(entry: MasterKeyEntry, known: Iterable<Uint8Array>): Uint8Array | undefined {
-  if (entry.link === undefined) return undefined;
+  if (entry.link === null) return undefined;
   for (const key of known) {
     const linked = unwrapOrNone(key, entry.link, linkPurpose(entry.id));
     if (linked !== undefined) return linked;

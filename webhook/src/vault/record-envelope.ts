@@ -39,7 +39,7 @@ export function sealRecord(
   const label = { ...head, settingsText: JSON.stringify(settings) };
   const dataKey = randomBytes(DATA_KEY_BYTES);
   const body = seal(dataKey, utf8(JSON.stringify(secret)), associatedData(label));
-  const expiryTimeMs = settings.expiryTime === undefined ? undefined : parseTime(settings.expiryTime);
+  const expiryTimeMs = parseTime(settings.expiryTime ?? '') ?? null;
   const wrapped = keys.wrap(dataKey, dataKeyPurpose(label, place));
   return { ...label, expiryTimeMs, dataKey: wrapped, body };
 }

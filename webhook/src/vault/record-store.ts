@@ -6,7 +6,7 @@ export interface RecordHead {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   /** Of the settings, for lists. */
-  readonly expiryTimeMs: number | undefined;
+  readonly expiryTimeMs: number | null;
   /** JSON of SealedSettings, authenticated byte for byte. */
   readonly settingsText: string;
 }
