@@ -10,7 +10,6 @@ import type { ControlPlaneConfig } from './config/config.ts';
 import { createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
-import type { Timeouts } from './timeouts.ts';
 import { createClientDocuments } from './authorization-server/client-metadata-documents.ts';
 import { createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
@@ -37,6 +36,16 @@ import { createSignedClient } from './webhook/client.ts';
 import { createStoreTickets, createTickets } from './webhook/tickets.ts';
 import { createWebhookKeys } from './webhook/webhook-keys.ts';
 
+/** How long the control plane waits for others. Absent: the default at the place of the call. */
+export interface Timeouts {
+  /** A list waits for the webhook's metadata of credentials. */
+  readonly recordsMs?: number | undefined;
+  /** A decision waits for Redis. */
+  readonly redisMs?: number | undefined;
+  /** A sign-in waits for the identity provider, an authorization request for the client's metadata document. */
+  readonly oauthMs?: number | undefined;
+}
+
 /** The parts of the program, built once. Features and routes name what they take of them. */
 export type Context = Awaited<ReturnType<typeof createContext>>;
 
@@ -61,16 +70,15 @@ export async function createContext(
   const { clock, logger, metrics = NO_METRICS, waitToRetry, timeouts = {} } = options;
   const { baseUrl } = config;
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
-  const egress = createEgress({
-    allow: config.egressAllow,
-    connectTo: config.connectTo,
-    answerHead: ANSWER_HEAD,
-  });
+  const { egressAllow: allow, connectTo } = config;
+  const egress = createEgress({ allow, connectTo, answerHead: ANSWER_HEAD });
   // The operator chooses the issuer, so its address is always allowed; the addresses that it names are checked.
-  const providerEgress =
-    config.oidc && createEgress({ allow: [...config.egressAllow, hostOf(config.oidc.issuer)] });
-  const opening = { clock, logger, opener: 'server' } as const;
-  const database = await openDatabase(config.database, rootKeysOf(config), opening);
+  const providerEgress = config.oidc && createEgress({ allow: [...allow, hostOf(config.oidc.issuer)] });
+  const database = await openDatabase(config.database, rootKeysOf(config), {
+    clock,
+    logger,
+    opener: 'server',
+  });
   const { masterKeys, stores, unitOfWork } = database;
   const links = stores.webhookLinks;
 
@@ -119,14 +127,8 @@ export async function createContext(
         .catch((error: unknown) => logger.error({ err: error, vaultId }, 'a webhook could not be put aside'));
     },
   });
-  const webhook = createWebhookClient({
-    client,
-    keys,
-    status,
-    budget,
-    ...(waitToRetry && { wait: waitToRetry }),
-  });
-  const rotation = createKeyRotation({ links, unitOfWork, webhook, keys });
+  const retrying = waitToRetry && { wait: waitToRetry };
+  const webhook = createWebhookClient({ client, keys, status, budget, ...retrying });
   const tickets = createTickets({ baseUrl, keys, clock });
 
   const { offlineForSeconds } = status;
@@ -145,12 +147,9 @@ export async function createContext(
     streams: createOpenStreams(),
     bodies: createBodyMemory(),
   });
-  const ongoingUses = createOngoingUses({ store: database.proxyAccessStore });
-
   const tokenRefresh = createTokenRefresh({ webhook, stores, masterKeys, limiter, limits, audit, clock });
 
   const proxyConfigs = createProxyConfigDelivery({ stores, unitOfWork, webhook, clock });
-  const upstreamSessions = createUpstreamSessions({ stores, unitOfWork, clock });
   const forward = createForward({
     proxyUrl: baseUrl + PROXY_PATH,
     sessionIds,
@@ -161,7 +160,7 @@ export async function createContext(
     links,
     configs: proxyConfigs,
     refresh: tokenRefresh,
-    sessions: upstreamSessions,
+    sessions: createUpstreamSessions({ stores, unitOfWork, clock }),
     status,
     clock,
     logger,
@@ -178,7 +177,7 @@ export async function createContext(
     signInMethods,
     access,
     proxyAccess,
-    ongoingUses,
+    ongoingUses: createOngoingUses({ store: database.proxyAccessStore }),
     forward,
     clientDocuments: createClientDocuments({ egress, clock, timeoutMs: timeouts.oauthMs }),
     limiter,
@@ -193,7 +192,7 @@ export async function createContext(
     status,
     setAsides,
     binder: createWebhookBinder({ links, client, webhook, keys, clock, baseUrl }),
-    rotation,
+    rotation: createKeyRotation({ links, unitOfWork, webhook, keys }),
     tickets,
     storeTickets: createStoreTickets(tickets),
     records: createWebhookRecords({ links, webhook, status, withinMs: timeouts.recordsMs }),

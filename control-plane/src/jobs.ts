@@ -11,19 +11,6 @@ import { createAuditShipper } from './webhook/audit-shipper.ts';
 import { createRotationCompletion } from './webhook/key-rotation.ts';
 import { createOutageProber } from './webhook/outage-prober.ts';
 
-/** The pause between two runs of each. */
-const SHIPPING_PAUSE_MS = 250;
-const PROBES_PAUSE_MS = 200;
-const ENDED_LIMITS_PAUSE_MS = 1_000;
-/** The scheduler itself works once a minute. */
-const TOKEN_REFRESH_PAUSE_MS = 500;
-const WITHDRAWN_USES_PAUSE_MS = 1_000;
-const DENIALS_PAUSE_MS = 5_000;
-const PENDING_KEYS_PAUSE_MS = 5_000;
-const PROXY_REMOVALS_PAUSE_MS = 1_000;
-const ENDED_SIGN_INS_PAUSE_MS = 60_000;
-const UNUSED_CLIENTS_PAUSE_MS = 60_000;
-const RETENTION_PAUSE_MS = 5 * 60_000;
 /** A run that still waits for an unresponsive webhook is abandoned: the next process takes up its work. */
 const STOP_WITHIN_MS = 3_000;
 
@@ -53,6 +40,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const completion = createRotationCompletion({ ...context, links });
   const retention = days === undefined ? undefined : createAuditRetention({ ...context, log, days });
 
+  /** @param pauseMs between two runs */
   const each = (name: string, pauseMs: number, work: () => Promise<void>) =>
     startJob(name, work, { pauseMs, logger });
   const once = (name: string, pauseMs: number, work: () => Promise<void>) =>
@@ -60,17 +48,18 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
       if (await holdsLease()) await work();
     });
   const jobs = [
-    each('denial counts', DENIALS_PAUSE_MS, () => denials.flush()),
-    each('withdrawn uses', WITHDRAWN_USES_PAUSE_MS, context.ongoingUses.endWithdrawn),
-    each('token refresh', TOKEN_REFRESH_PAUSE_MS, refreshScheduler.tick),
-    each('webhook probes', PROBES_PAUSE_MS, prober.tick),
-    each('ended limits', ENDED_LIMITS_PAUSE_MS, async () => context.evictExpiredLimits()),
-    once('audit shipping', SHIPPING_PAUSE_MS, shipper.ship),
-    once('key rotation', PENDING_KEYS_PAUSE_MS, completion.run),
-    once('proxy removals', PROXY_REMOVALS_PAUSE_MS, createProxyConfigRemoval(context).run),
-    once('ended sign-ins', ENDED_SIGN_INS_PAUSE_MS, () => evictExpiredSignIns(stores, clock)),
-    once('unused clients', UNUSED_CLIENTS_PAUSE_MS, () => evictUnusedClients(stores, clock)),
-    ...(retention === undefined ? [] : [once('audit retention', RETENTION_PAUSE_MS, retention.run)]),
+    each('denial counts', 5_000, () => denials.flush()),
+    each('withdrawn uses', 1_000, context.ongoingUses.endWithdrawn),
+    // The scheduler itself works once a minute.
+    each('token refresh', 500, refreshScheduler.tick),
+    each('webhook probes', 200, prober.tick),
+    each('ended limits', 1_000, async () => context.evictExpiredLimits()),
+    once('audit shipping', 250, shipper.ship),
+    once('key rotation', 5_000, completion.run),
+    once('proxy removals', 1_000, createProxyConfigRemoval(context).run),
+    once('ended sign-ins', 60_000, () => evictExpiredSignIns(stores, clock)),
+    once('unused clients', 60_000, () => evictUnusedClients(stores, clock)),
+    ...(retention === undefined ? [] : [once('audit retention', 5 * 60_000, retention.run)]),
   ];
   const end = async (): Promise<void> => {
     retention?.stop();

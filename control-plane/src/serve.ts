@@ -9,11 +9,10 @@ import { createApp } from './app.ts';
 import type { StartJob } from './core/background-job.ts';
 import { issuerProblem } from './sign-in/oidc/issuer.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
-import { type Context, createContext } from './context.ts';
+import { type Context, type Timeouts, createContext } from './context.ts';
 import { startJobs } from './jobs.ts';
 import type { Wait } from './webhook/retrying-client.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
-import type { Timeouts } from './timeouts.ts';
 
 /** An interrupted read of the metrics can be repeated. */
 const METRICS_GRACE_MS = 500;

@@ -1,5 +1,6 @@
 import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import type { Id } from '@svault/shared';
+import type { ProxySubject } from './subject.ts';
 
 /** PROTOCOL.md section 2: exchanges of one proxy at once. */
 const MAX_STREAMS = 64;
@@ -11,20 +12,18 @@ export interface OpenStream {
   close(): void;
 }
 
-/** Counts the exchanges of this process. */
-export interface OpenStreams {
-  /** @returns undefined where the proxy or its account has the maximum open */
-  open(proxy: { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> }): OpenStream | undefined;
-}
+export type OpenStreams = ReturnType<typeof createOpenStreams>;
 
+/** Counts the exchanges of this process. */
 export function createOpenStreams({
   maxPerProxy = MAX_STREAMS,
   maxPerAccount = MAX_STREAMS_PER_ACCOUNT,
-} = {}): OpenStreams {
+} = {}) {
   const ofProxy = createConcurrencyLimit(maxPerProxy);
   const ofAccount = createConcurrencyLimit(maxPerAccount);
   return {
-    open: ({ vaultId, proxyId }) => {
+    /** @returns undefined where the proxy or its account has the maximum open */
+    open: ({ vaultId, proxyId }: Pick<ProxySubject, 'vaultId' | 'proxyId'>): OpenStream | undefined => {
       const leaveProxy = ofProxy.take(proxyId);
       const leaveAccount = leaveProxy && ofAccount.take(vaultId);
       if (leaveAccount === undefined) {
@@ -55,16 +54,10 @@ export interface BodyReservation {
   close(): void;
 }
 
-/** Counts the bytes of large bodies, which are kept until the end of their exchange. */
-export interface BodyMemory {
-  /** @returns undefined where there is no room for so many bytes */
-  reserve(vaultId: Id<'vlt'>, bytes: number): BodyReservation | undefined;
-}
+export type BodyMemory = ReturnType<typeof createBodyMemory>;
 
-export function createBodyMemory({
-  maxBytes = MAX_BYTES,
-  maxBytesPerAccount = MAX_BYTES_PER_ACCOUNT,
-} = {}): BodyMemory {
+/** Counts the bytes of large bodies, which are kept until the end of their exchange. */
+export function createBodyMemory({ maxBytes = MAX_BYTES, maxBytesPerAccount = MAX_BYTES_PER_ACCOUNT } = {}) {
   const bytesOf = new Map<Id<'vlt'>, number>();
   let total = 0;
   const add = (vaultId: Id<'vlt'>, bytes: number): void => {
@@ -75,7 +68,8 @@ export function createBodyMemory({
   };
 
   return {
-    reserve: (vaultId, bytes) => {
+    /** @returns undefined where there is no room for so many bytes */
+    reserve: (vaultId: Id<'vlt'>, bytes: number): BodyReservation | undefined => {
       const mine = bytesOf.get(vaultId) ?? 0;
       if (mine + bytes > maxBytesPerAccount || total + bytes > maxBytes) return undefined;
       add(vaultId, bytes);

@@ -58,11 +58,7 @@ export function evaluateAgentRequest(
   if (kind === 'credential' && subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
 
   if (!hasLiveGrant(subject, nowMs))
-    return {
-      result: { kind: 'missing-grant', serviceName },
-      extraCounters: [limits.counter('agent_no_grant', agentId)],
-      rates: [],
-    };
+    return counted([limits.counter('agent_no_grant', agentId)], { kind: 'missing-grant', serviceName });
   if (kind === 'grant') return answer({ outcome: 'grant', caller, grant: toListed(subject, serviceName) });
 
   const evaluation = evaluatePolicies(policies, subject, {
@@ -72,8 +68,7 @@ export function evaluateAgentRequest(
     nowMs,
   });
   if (evaluation.denial !== undefined) return evaluation;
-  const { extraCounters, rates, result } = evaluation;
-  return { result: { kind: 'access', serviceName, uses: result.uses }, extraCounters, rates };
+  return { ...evaluation, result: { kind: 'access', serviceName, ...evaluation.result } };
 }
 
 /** The denials of a proxy's request after the limits, in the order of the specification's pipeline. */
@@ -103,23 +98,24 @@ function evaluatePolicies(
   const verdict = policies.evaluate({ ...request, policies: attached, usage });
   if (!verdict.allowed) {
     const { policy, rule, reason } = verdict;
-    return { denial: { code: 'POLICY_DENIED', policy, rule, reason }, extraCounters: [], rates: [] };
+    return { ...UNCOUNTED, denial: { code: 'POLICY_DENIED', policy, rule, reason } };
   }
   const { rates, uses } = verdict;
   return { result: { uses }, extraCounters: rates.map(({ counter }) => counter), rates };
 }
 
-const denial = (code: PlainDenialCode): Evaluation<never> => ({
-  denial: plainDenial(code),
-  extraCounters: [],
-  rates: [],
-});
+const UNCOUNTED = { extraCounters: [], rates: [] } as const;
 
-const answer = (decision: Decision, extraCounters: readonly Counter[] = []): Evaluation<AgentResult> => ({
-  result: { kind: 'answer', answer: decision },
+const denial = (code: PlainDenialCode): Evaluation<never> => ({ ...UNCOUNTED, denial: plainDenial(code) });
+
+const counted = (extraCounters: readonly Counter[], result: AgentResult): Evaluation<AgentResult> => ({
   extraCounters,
   rates: [],
+  result,
 });
+
+const answer = (decision: Decision, extraCounters: readonly Counter[] = []): Evaluation<AgentResult> =>
+  counted(extraCounters, { kind: 'answer', answer: decision });
 
 const hasLiveGrant = ({ grantId, grantExpiresAt }: AgentSubject, nowMs: number): boolean =>
   grantId !== null && (grantExpiresAt === null || grantExpiresAt > formatTime(nowMs));

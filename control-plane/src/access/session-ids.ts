@@ -5,22 +5,19 @@ const NAME = 'mcp-session-id';
 /** HMAC-SHA256 truncated to half its length (RFC 2104 section 5). */
 const MAC_BYTES = 16;
 
-type Fields = ReadonlyArray<readonly [name: string, value: string]>;
+type Field = [name: string, value: string];
+type Fields = readonly Readonly<Field>[];
 type Holder = Pick<ProxySubject, 'proxyId' | 'upstreamUrl'>;
+
+export type SessionIds = ReturnType<typeof createSessionIds>;
 
 /**
  * Binds an upstream's MCP session to the proxy that began it. An upstream cannot tell apart the proxies of one credential,
  * so clients get `<id>.<MAC>`, which is valid for one proxy only. Stateless: any process verifies it.
+ *
+ * @param key for this purpose only, the same in every process
  */
-export interface SessionIds {
-  /** Translates the upstream's headers for the client. */
-  bind(holder: Holder, fields: Fields): [name: string, value: string][];
-  /** Translates the client's headers for the upstream. @returns undefined for a session of another proxy */
-  open(holder: Holder, fields: Fields): [name: string, value: string][] | undefined;
-}
-
-/** @param key for this purpose only, the same in every process */
-export function createSessionIds(key: Uint8Array): SessionIds {
+export function createSessionIds(key: Uint8Array) {
   const macOf = ({ proxyId, upstreamUrl }: Holder, id: string): Buffer =>
     createHmac('sha256', key)
       .update(JSON.stringify([proxyId, upstreamUrl, id]))
@@ -35,13 +32,15 @@ export function createSessionIds(key: Uint8Array): SessionIds {
     return isOwn ? id : undefined;
   };
   return {
-    bind: (holder, fields) =>
+    /** Translates the upstream's headers for the client. */
+    bind: (holder: Holder, fields: Fields): Field[] =>
       fields.map(([name, value]) =>
         name.toLowerCase() === NAME
           ? [name, `${value}.${macOf(holder, value).toString('base64url')}`]
           : [name, value],
       ),
-    open: (holder, received) => {
+    /** Translates the client's headers for the upstream. @returns undefined for a session of another proxy */
+    open: (holder: Holder, received: Fields): Field[] | undefined => {
       // An empty value names no session, and is not forwarded.
       const fields = received.filter(([name, value]) => name.toLowerCase() !== NAME || value !== '');
       const ids = fields

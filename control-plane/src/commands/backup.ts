@@ -9,7 +9,7 @@ import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts
 import { rootKeysOf } from '../context.ts';
 import { rootKeyOf } from '../store/data-encryption-key.ts';
 import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
-import { AS_TOOL } from './with-stores.ts';
+import { AS_TOOL, closing } from './with-database.ts';
 
 /**
  * The path of the database's file.
@@ -30,14 +30,12 @@ export const backup: Subcommand = {
   run: async ([file = ''], { env, out }) => {
     const config = controlPlaneConfig(env);
     const keys = rootKeysOf(config);
-    const { sqlite, kysely, close } = await openSqliteDatabase(sqliteFileOf(config), keys, AS_TOOL);
-    try {
+    const opening = openSqliteDatabase(sqliteFileOf(config), keys, AS_TOOL);
+    await closing(opening, async ({ sqlite, kysely }) => {
       const masterKey = (await rootKeyOf(kysely, keys)).reveal();
       const madeAt = formatTime(systemClock.now());
       await backupSqlite(sqlite, file, { program: 'control-plane', masterKey, madeAt });
-    } finally {
-      await close();
-    }
+    });
     out(`Wrote ${file}. It opens with the present master key only: keep that key too.\n`);
   },
 };
@@ -84,18 +82,13 @@ export const restoreBackup: Subcommand = {
  * Checks the file, and ends every session, sign-in link and code in it: they may have been ended since. The webhook may have
  * later settings of proxies: it is given these.
  */
-async function prepare(path: string, config: ReturnType<typeof controlPlaneConfig>): Promise<void> {
-  const { sqlite, kysely, close } = await openSqliteDatabase(path, rootKeysOf(config), AS_TOOL);
-  try {
+async function prepare(path: string, config: ControlPlaneConfig): Promise<void> {
+  await closing(openSqliteDatabase(path, rootKeysOf(config), AS_TOOL), async ({ sqlite, kysely }) => {
     if (sqlite.pragma('integrity_check', { simple: true }) !== 'ok')
       throw new Error('the backup is damaged: SQLite finds it inconsistent');
-    await kysely.deleteFrom('sessions').execute();
-    await kysely.deleteFrom('login_links').execute();
-    await kysely.deleteFrom('cli_logins').execute();
-    await kysely.deleteFrom('oauth_codes').execute();
+    for (const table of ['sessions', 'login_links', 'cli_logins', 'oauth_codes'] as const)
+      await kysely.deleteFrom(table).execute();
     await kysely.updateTable('proxies').set({ delivered_as: null }).execute();
     sqlite.pragma('wal_checkpoint(TRUNCATE)');
-  } finally {
-    await close();
-  }
+  });
 }

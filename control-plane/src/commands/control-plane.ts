@@ -1,14 +1,15 @@
 import type { Program, Subcommand } from '@svault/server-kit/program';
 import { SettingsError } from '@svault/server-kit/settings';
 import { onStop } from '@svault/server-kit/shutdown';
-import { systemClock } from '@svault/shared';
+import { type Clock, systemClock } from '@svault/shared';
 import { verifyLog } from '../audit/verify.ts';
-import { controlPlaneConfig } from '../config/config.ts';
+import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts';
+import type { Stores } from '../core/stores.ts';
 import { startControlPlane } from '../serve.ts';
 import { makeLoginLink } from '../sign-in/login-link.ts';
 import { rewrapDataKey } from '../store/data-encryption-key.ts';
 import { backup, restoreBackup } from './backup.ts';
-import { withDatabase, withStores } from './with-stores.ts';
+import { withDatabase } from './with-database.ts';
 
 const serve: Subcommand = {
   summary: 'run the service',
@@ -25,24 +26,26 @@ const serve: Subcommand = {
   },
 };
 
-/** For the account of SV_BOOTSTRAP_EMAIL, or for the only one there is. */
 const ownerLink: Subcommand = {
   summary: 'print a link that signs the owner in once',
   operands: 0,
-  run: async (_operands, { env, out }) => {
-    const config = controlPlaneConfig(env);
-    const { email } = config.bootstrap;
-    const link = await withStores(config, async (stores) => {
-      const owners = await stores.users.owners();
-      const owner = email === undefined ? owners[0] : owners.find((candidate) => candidate.email === email);
-      if (owner === undefined) throw new Error('there is no such account yet: start the service once');
-      if (email === undefined && owners.length > 1)
-        throw new Error('there are several accounts: set SV_BOOTSTRAP_EMAIL to choose one');
-      return (await makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock: systemClock })).url;
-    });
-    out(`${link}\n`);
-  },
+  run: async (_operands, { env, out }) =>
+    out(`${await makeOwnerLink(controlPlaneConfig(env), systemClock)}\n`),
 };
+
+/** For the account of SV_BOOTSTRAP_EMAIL, or for the only one there is. */
+export function makeOwnerLink(config: ControlPlaneConfig, clock: Clock): Promise<string> {
+  const { email } = config.bootstrap;
+  const make = async (stores: Stores): Promise<string> => {
+    const owners = await stores.users.owners();
+    const owner = email === undefined ? owners[0] : owners.find((candidate) => candidate.email === email);
+    if (owner === undefined) throw new Error('there is no such account yet: start the service once');
+    if (email === undefined && owners.length > 1)
+      throw new Error('there are several accounts: set SV_BOOTSTRAP_EMAIL to choose one');
+    return (await makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock })).url;
+  };
+  return withDatabase(config, ({ unitOfWork }) => unitOfWork.runAcross(make));
+}
 
 /** One row in one transaction: a kill leaves either the former state or the new one, and it can be repeated. */
 const rotateMasterKey: Subcommand = {

@@ -3,14 +3,12 @@ import { EMAIL_FORM, normalizeEmail } from '../core/user.ts';
 import { parseCidr, parseConnectTo } from '@svault/shared/egress';
 import { databaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
-import { isLoopbackHost } from './loopback.ts';
-import { OIDC_SETTINGS, type OidcConfig, oidcConfig } from './oidc-settings.ts';
-import type { DatabaseAddress } from '../core/database-address.ts';
+import { problemOfScheme } from './scheme.ts';
+import { OIDC_SETTINGS, oidcConfig } from './oidc-settings.ts';
 import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
+import { LOG_FORMATS, LOG_LEVELS } from '@svault/server-kit/logger';
 import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
 import {
-  type ListenAddress,
   checked,
   integer,
   key32,
@@ -24,38 +22,7 @@ import {
   url,
 } from '@svault/server-kit/settings';
 
-export interface ControlPlaneConfig {
-  /** Public address without trailing slash; the `iss` of tickets, byte for byte. */
-  readonly baseUrl: string;
-  readonly listen: ListenAddress;
-  readonly database: DatabaseAddress;
-  /** 32 bytes. */
-  readonly masterKey: Secret<Uint8Array>;
-  /** Set while the master key is being replaced. */
-  readonly masterKeyNext: Secret<Uint8Array> | undefined;
-  readonly bootstrap: { readonly email: string | undefined; readonly adminKey: Secret | undefined };
-  readonly egressAllow: readonly string[];
-  /** `HOST:PORT=HOST:PORT`: calls to the first are connected to the second. */
-  readonly connectTo: readonly string[];
-  /** Undefined: people sign in with accounts of this service. */
-  readonly oidc: OidcConfig | undefined;
-  /** Ranges and addresses whose `X-Forwarded-For` counts. */
-  readonly trustedProxies: readonly string[];
-  /** Path of an MMDB file. */
-  readonly geoipDb: string | undefined;
-  /** Unset: limits live in the process. It may hold a password. */
-  readonly redisUrl: Secret | undefined;
-  readonly limitOverrides: ReturnType<typeof limitOverrides>;
-  /** Undefined: the log is kept whole. */
-  readonly auditRetentionDays: number | undefined;
-  /** How long it goes on taking requests after the signal to stop. */
-  readonly drainSeconds: number;
-  readonly metricsListen: ListenAddress | undefined;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  /** Origins of pages, besides our own, that may call the MCP endpoint; as browsers write them. */
-  readonly mcpAllowedOrigins: readonly string[];
-}
+export type ControlPlaneConfig = Readonly<ReturnType<typeof controlPlaneConfig>>;
 
 const SETTINGS = {
   SV_BASE_URL: checked(url({ description: 'public address of this service' }), problemOfBaseUrl),
@@ -110,40 +77,53 @@ const SETTINGS = {
  *
  * @throws SettingsError listing every problem at once
  */
-export function controlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
+export function controlPlaneConfig(env: NodeJS.ProcessEnv) {
   const values = readSettings(SETTINGS, env, {
     foreign: WEBHOOK_SETTINGS,
     explainUnknown: explainUnknownLimit,
   });
+  const email = values.SV_BOOTSTRAP_EMAIL;
   return {
+    /** Public address without trailing slash; the `iss` of tickets, byte for byte. */
     baseUrl: values.SV_BASE_URL,
     listen: values.SV_LISTEN,
     database: values.SV_DATABASE_URL,
+    /** 32 bytes. */
     masterKey: values.SV_MASTER_KEY,
+    /** Set while the master key is being replaced. */
     masterKeyNext: values.SV_MASTER_KEY_NEXT,
-    bootstrap: { email: bootstrapEmail(values.SV_BOOTSTRAP_EMAIL), adminKey: values.SV_BOOTSTRAP_ADMIN_KEY },
+    bootstrap: {
+      email: email === undefined ? undefined : normalizeEmail(email),
+      adminKey: values.SV_BOOTSTRAP_ADMIN_KEY,
+    },
     egressAllow: values.SV_EGRESS_ALLOW,
+    /** `HOST:PORT=HOST:PORT`: calls to the first are connected to the second. */
     connectTo: values.SV_CONNECT_TO,
+    /** Undefined: people sign in with accounts of this service. */
     oidc: oidcConfig(values),
+    /** Ranges and addresses whose `X-Forwarded-For` counts. */
     trustedProxies: values.SV_TRUSTED_PROXIES,
+    /** Path of an MMDB file. */
     geoipDb: values.SV_GEOIP_DB,
+    /** Unset: limits live in the process. It may hold a password. */
     redisUrl: values.SV_REDIS_URL,
     limitOverrides: limitOverrides(values),
+    /** Undefined: the log is kept whole. */
     auditRetentionDays: values.SV_AUDIT_RETENTION_DAYS,
+    /** How long it goes on taking requests after the signal to stop. */
     drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
+    /** Origins of pages, besides our own, that may call the MCP endpoint; as browsers write them. */
     mcpAllowedOrigins: values.SV_MCP_ALLOWED_ORIGINS,
   };
 }
 
-/** Session cookies and keys travel to this address, so plain http is for one machine only. */
+/** Session cookies and keys travel to this address. */
 function problemOfBaseUrl(baseUrl: string): string | undefined {
-  const { protocol, hostname, pathname } = new URL(baseUrl);
-  if (pathname !== '/') return 'must have no path';
-  if (protocol === 'https:' || isLoopbackHost(hostname)) return undefined;
-  return 'must start with https:// unless its host is a loopback address';
+  const url = new URL(baseUrl);
+  return url.pathname === '/' ? problemOfScheme(url) : 'must have no path';
 }
 
 /** Anything after the database's number would be options of the client, some of which would override ours. */
@@ -184,9 +164,6 @@ const EXTENSION_ORIGIN = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+$/;
 function problemOfEmail(email: string | undefined): string | undefined {
   return email === undefined || EMAIL_FORM.test(email) ? undefined : 'must be an e-mail address';
 }
-
-const bootstrapEmail = (email: string | undefined): string | undefined =>
-  email === undefined ? undefined : normalizeEmail(email);
 
 /** At least 192 bits, for a key that is made by hand. */
 function problemOfAdminKey(key: Secret): string | undefined {

@@ -1,4 +1,3 @@
-import type { Secret } from '@svault/shared';
 import {
   type SettingValues,
   SettingsError,
@@ -8,7 +7,7 @@ import {
   optionalText,
   secretText,
 } from '@svault/server-kit/settings';
-import { isLoopbackHost } from './loopback.ts';
+import { problemOfScheme } from './scheme.ts';
 
 export const OIDC_SETTINGS = {
   SV_OIDC_ISSUER: checked(
@@ -25,18 +24,11 @@ export const OIDC_SETTINGS = {
   }),
 };
 
-export interface OidcConfig {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: Secret;
-  readonly signUp: boolean;
-}
-
 /**
  * @returns undefined where people sign in with accounts of this service
  * @throws SettingsError for a part of the settings without the rest
  */
-export function oidcConfig(values: SettingValues<typeof OIDC_SETTINGS>): OidcConfig | undefined {
+export function oidcConfig(values: SettingValues<typeof OIDC_SETTINGS>) {
   const { SV_OIDC_ISSUER: issuer, SV_OIDC_CLIENT_ID: clientId, SV_OIDC_CLIENT_SECRET: clientSecret } = values;
   const signUp = values.SV_OIDC_SIGN_UP === 'on';
   if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined)
@@ -52,9 +44,8 @@ export function oidcConfig(values: SettingValues<typeof OIDC_SETTINGS>): OidcCon
 function problemOfIssuer(issuer: string | undefined): string | undefined {
   if (issuer === undefined) return undefined;
   if (!URL.canParse(issuer)) return 'is no absolute URL';
-  const { protocol, hostname, username, password } = new URL(issuer);
-  if (username !== '' || password !== '' || /[?#]/.test(issuer))
+  const url = new URL(issuer);
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(issuer))
     return 'must have no user info, no query and no fragment';
-  if (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))) return undefined;
-  return 'must start with https:// unless its host is a loopback address';
+  return problemOfScheme(url);
 }

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { databaseSetting } from '../../src/config/database-setting.ts';
-import { AS_TOOL } from '../../src/commands/with-stores.ts';
+import { AS_TOOL } from '../../src/commands/with-database.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import { type Wire, startWire } from '../support/database-wire.ts';
 import { type FaultyWebhook, startFaultyWebhook } from '../support/faulty-webhook.ts';

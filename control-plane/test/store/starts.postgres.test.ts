@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { databaseSetting } from '../../src/config/database-setting.ts';
 import { MIGRATIONS } from '../../src/store/migrations/migrations.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
-import { AS_TOOL } from '../../src/commands/with-stores.ts';
+import { AS_TOOL } from '../../src/commands/with-database.ts';
 import { type Wire, startWire } from '../support/database-wire.ts';
 import { type Place, makePlace, serveOn } from '../support/management-service.ts';
 import { keyOf } from './open-store.ts';

@@ -4,7 +4,6 @@ import type { ControlPlaneConfig } from '../config/config.ts';
 import { rootKeysOf } from '../context.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
 import { openDatabase } from '../store/open-database.ts';
-import type { Stores } from '../core/stores.ts';
 
 /** How a subcommand opens what a `serve` has made. */
 export const AS_TOOL: OpenOptions = { clock: systemClock, logger: silentLogger, opener: 'tool' };
@@ -14,19 +13,20 @@ export const AS_TOOL: OpenOptions = { clock: systemClock, logger: silentLogger, 
  *
  * @throws NoDatabase: a subcommand does not make one
  */
-export async function withDatabase<T>(
+export const withDatabase = <T>(
   config: ControlPlaneConfig,
   work: (database: Database) => Promise<T>,
-): Promise<T> {
-  const database = await openDatabase(config.database, rootKeysOf(config), AS_TOOL);
-  try {
-    return await work(database);
-  } finally {
-    await database.close();
-  }
-}
+): Promise<T> => closing(openDatabase(config.database, rootKeysOf(config), AS_TOOL), work);
 
-/** The same, in one transaction over all stores. */
-export function withStores<T>(config: ControlPlaneConfig, work: (stores: Stores) => Promise<T>): Promise<T> {
-  return withDatabase(config, ({ unitOfWork }) => unitOfWork.runAcross(work));
+/** Closes what was opened once the work on it has ended. */
+export async function closing<Opened extends { close(): Promise<void> }, T>(
+  opening: Promise<Opened>,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const opened = await opening;
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
 }
