@@ -124,6 +124,7 @@ export async function startFaultyWebhook(clock: Clock): Promise<FaultyWebhook> {
       await once(server, 'close');
     },
     open: async () => {
+      if (server.listening) return;
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
     },

@@ -33,26 +33,7 @@ describe('shipping the log', () => {
     });
   });
 
-  it('continues in order after an outage, and after a restart during the outage', async () => {
-    await service.bind();
-    const agent = await service.agent('github');
-    await eventually(async () => expect(arrived()).toEqual(await written()));
-    await service.webhook.shut();
-    await agent.get('github');
-    await service.running.close();
-
-    const again = await serveOn(service.place, service.clock);
-    const answer = await again.admin('GET', '/api/audit?limit=100');
-    const ids = (answer.json.items as { id: string }[]).toReversed().map(({ id }) => id);
-    await service.webhook.open();
-    await eventually(() => {
-      service.clock.advance(5_000);
-      expect(arrived()).toEqual(ids);
-    });
-    await again.running.close();
-  });
-
-  it('loses and reorders nothing in two outages with a restart between them, while events are written', async () => {
+  it('loses, reorders and repeats nothing in two outages with a restart between them, while events are written', async () => {
     await service.bind();
     let { admin, running } = service;
     const write = async (count: number): Promise<void> => {
@@ -93,34 +74,9 @@ describe('shipping the log', () => {
       service.clock.advance(1_000);
       expect(arrived()).toEqual(ids);
     });
+    // The events without an acknowledgement came once more.
+    expect(service.webhook.received.length).toBeGreaterThan(ids.length);
     await running.close();
-  });
-
-  it('repeats events without an acknowledgement, which the webhook writes once', async () => {
-    await service.bind();
-    await eventually(async () => expect(arrived()).toEqual(await written()));
-    let lost = 0;
-    service.webhook.fault = (path) => (path === '/v1/storage' && lost++ < 1 ? 'lose' : undefined);
-    await service.agent('github');
-    await eventually(() => {
-      service.clock.advance(1_000);
-      expect(lost).toBeGreaterThan(1);
-    });
-    await eventually(async () => expect(arrived()).toEqual(await written()));
-    expect(new Set(arrived()).size).toBe(arrived().length);
-  });
-
-  it('keeps every event while the webhook answers with garbage', async () => {
-    await service.bind();
-    await eventually(async () => expect(arrived()).toEqual(await written()));
-    let garbage = 0;
-    service.webhook.fault = () => (garbage++ < 3 ? { status: 200, body: '<html>' } : undefined);
-    await service.agent('github');
-    await eventually(async () => {
-      service.clock.advance(5_000);
-      expect(garbage).toBeGreaterThan(3);
-      expect(arrived()).toEqual(await written());
-    });
   });
 
   it.each([

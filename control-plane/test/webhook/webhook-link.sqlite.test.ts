@@ -6,20 +6,25 @@ import { BASE_URL } from '../support/management-service.ts';
 
 let service: LinkedService;
 
-/** For tests that change the link itself. */
-function useFreshServices(): void {
-  beforeEach(async () => {
-    service = await startLinkedService();
-    await service.bind();
-  });
-  afterEach(() => service.stop());
-}
+beforeAll(async () => {
+  service = await startLinkedService();
+});
+afterAll(() => service.stop());
+/** Each test changes the link itself. */
+beforeEach(async () => {
+  await service.webhook.open();
+  service.webhook.keys.clear();
+  service.webhook.probes = 0;
+  expect((await service.bind()).status).toBe(201);
+});
+afterEach(async () => {
+  service.webhook.fault = undefined;
+  await service.admin('DELETE', '/api/webhook');
+});
 
 const view = async () => (await service.admin('GET', '/api/webhook')).json;
 
 describe('GET /api/webhook', () => {
-  useFreshServices();
-
   it('returns the webhook’s address, capabilities, last answer and latency', async () => {
     expect(await view()).toEqual({
       bound: true,
@@ -44,8 +49,6 @@ describe('GET /api/webhook', () => {
 });
 
 describe('a webhook that is offline', () => {
-  useFreshServices();
-
   const offlineAnswers: readonly (readonly [string, Fault])[] = [
     ['breaks connections', 'break'],
     ['stands behind a gateway that fails', { status: 503, body: 'no upstream' }],
@@ -104,8 +107,6 @@ describe('a webhook that is offline', () => {
 });
 
 describe('the rotation of the webhook key', () => {
-  useFreshServices();
-
   const rotate = () => service.admin('POST', '/api/webhook/rotate-secret');
 
   const keyOfTicket = async (agent: Awaited<ReturnType<LinkedService['agent']>>): Promise<string> => {
@@ -226,16 +227,9 @@ describe('the rotation of the webhook key', () => {
 });
 
 describe('tickets for owners', () => {
-  beforeAll(async () => {
-    service = await startLinkedService();
-    await service.bind();
-    await service.admin('POST', '/api/tokens', { body: { serviceName: 'github', tokenType: 'PlainText' } });
-  });
-  afterEach(async () => {
-    await service.admin('POST', '/api/vault/unlock');
-    if ((await view()).bound !== true) await service.bind();
-  });
-  afterAll(() => service.stop());
+  beforeEach(() =>
+    service.admin('POST', '/api/tokens', { body: { serviceName: 'github', tokenType: 'PlainText' } }),
+  );
 
   const policy = () => ({
     issuer: BASE_URL,
@@ -267,21 +261,18 @@ describe('tickets for owners', () => {
     expect(event).toMatchObject({ serviceName: 'github', userId: claims.sub });
   });
 
-  it.each(['store-ticket', 'credential-ticket'])('are denied while the vault is locked: %s', async (kind) => {
-    await service.admin('POST', '/api/vault/lock');
-    const answer = await service.admin('POST', `/api/tokens/github/${kind}`);
-    expect(answer).toMatchObject({ status: 423, json: { code: 'VAULT_LOCKED' } });
-  });
-
-  it.each(['store-ticket', 'credential-ticket'])('are 404 for an unknown token: %s', async (kind) => {
-    expect((await service.admin('POST', `/api/tokens/unknown/${kind}`)).status).toBe(404);
-  });
-
-  it.each(['store-ticket', 'credential-ticket'])('are 502 without a webhook: %s', async (kind) => {
-    await service.admin('DELETE', '/api/webhook');
-    const answer = await service.admin('POST', `/api/tokens/github/${kind}`);
-    expect(answer).toMatchObject({ status: 502, json: { code: 'WEBHOOK_NOT_CONFIGURED' } });
-  });
+  it.each(['store-ticket', 'credential-ticket'])(
+    'are denied for an unknown token, while the vault is locked, and without a webhook: %s',
+    async (kind) => {
+      const ask = (name: string) => service.admin('POST', `/api/tokens/${name}/${kind}`);
+      expect((await ask('unknown')).status).toBe(404);
+      await service.admin('POST', '/api/vault/lock');
+      expect(await ask('github')).toMatchObject({ status: 423, json: { code: 'VAULT_LOCKED' } });
+      await service.admin('POST', '/api/vault/unlock');
+      await service.admin('DELETE', '/api/webhook');
+      expect(await ask('github')).toMatchObject({ status: 502, json: { code: 'WEBHOOK_NOT_CONFIGURED' } });
+    },
+  );
 
   it('are rejected with a malformed thumbprint or unknown members', async () => {
     for (const body of [{ jkt: 'short' }, { jkt: 1 }, { other: true }])
