@@ -1,38 +1,22 @@
-import { once } from 'node:events';
-import { type IncomingMessage, type RequestListener, type Server, createServer } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { newKey } from '@svault/shared';
 import { generate } from 'selfsigned';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { type Outcome, commandLine } from './command-line.ts';
+import { answering, fakeServer, listening } from './fake-servers.ts';
 
 // Services that are none, or mean harm, or are not there: one clear line, the right exit code, no stack, and no key for others.
 
 const KEY = newKey('svagent');
-let person: CommandLine;
-const servers: { close(): unknown; closeAllConnections?(): unknown }[] = [];
-
-beforeAll(() => {
-  person = commandLine({ SVAULT_KEY: KEY });
-});
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections?.();
-    server.close();
-  }
-});
+const person = commandLine({ SVAULT_KEY: KEY });
 afterAll(() => person.remove());
 
-const at = async (server: Server): Promise<string> => {
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-};
-const answering = (listener: RequestListener): Promise<string> => at(createServer(listener));
-const ask = (baseUrl: string, ...args: string[]): Promise<Outcome> =>
-  person.svault(args.length === 0 ? ['ls'] : args, { env: { SVAULT_BASE_URL: baseUrl } });
+const ask = (SVAULT_BASE_URL: string): Promise<Outcome> =>
+  person.svault(['ls'], { env: { SVAULT_BASE_URL } });
+/** What comes of one answer. */
+const askOf = async (listener: RequestListener): Promise<Outcome> => ask(await answering(listener));
 
 /** One line on stderr that says it; nothing on stdout. */
 const expectLine = ({ code, out, err }: Outcome, exitCode: number, said: RegExp): void => {
@@ -45,9 +29,7 @@ const expectLine = ({ code, out, err }: Outcome, exitCode: number, said: RegExp)
 
 describe('no service', () => {
   test('nothing listens: exit 5', async () => {
-    const url = await answering(() => undefined);
-    servers.pop()?.close();
-    expectLine(await ask(url), 5, /nothing listens at 127\.0\.0\.1:\d+/);
+    expectLine(await ask('http://127.0.0.1:1'), 5, /nothing listens at 127\.0\.0\.1:1/);
   });
 
   test('there is no such host: exit 5', async () => {
@@ -55,25 +37,20 @@ describe('no service', () => {
   });
 
   test('the connection breaks: exit 5', async () => {
-    expectLine(await ask(await answering((req) => req.socket.destroy())), 5, /cannot be reached/);
+    expectLine(await askOf((req) => req.socket.destroy()), 5, /cannot be reached/);
   });
 
-  test('it speaks something else: exit 1', async () => {
-    const server = createTcpServer((socket) =>
-      socket.on('error', () => undefined).write('220 mail ready\r\n'),
-    );
-    expectLine(await ask(await at(server as Server)), 1, /does not speak what its address says/);
-  });
-
-  test('it speaks no TLS: exit 1', async () => {
+  test('it speaks something else, or no TLS: exit 1', async () => {
+    const mail = createTcpServer((socket) => socket.on('error', () => undefined).write('220 mail ready\r\n'));
     const url = await answering((_req, res) => res.end());
-    expectLine(await ask(url.replace('http:', 'https:')), 1, /does not speak what its address says/);
+    for (const other of [await listening(mail as Server), url.replace('http:', 'https:')])
+      expectLine(await ask(other), 1, /does not speak what its address says/);
   });
 
   test('its certificate does not verify: exit 1, and no request is sent', async () => {
     const { private: key, cert } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
     const seen: IncomingMessage[] = [];
-    const url = await at(createTlsServer({ key, cert }, (req) => void seen.push(req)));
+    const url = await listening(createTlsServer({ key, cert }, (req) => void seen.push(req)));
     const SVAULT_BASE_URL = url.replace('http:', 'https:');
     // Not even where NODE_TLS_REJECT_UNAUTHORIZED switches verification off.
     const careless = { SVAULT_BASE_URL, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
@@ -103,26 +80,22 @@ describe('a server that is no svault: exit 1', () => {
     ],
   ];
   test.each(cases)('%s', async (_what, listener) => {
-    expectLine(await ask(await answering(listener)), 1, /svault|is the address right/);
+    expectLine(await askOf(listener), 1, /svault|is the address right/);
   });
 
   test('an answer without an end is given up before it fills the memory', async () => {
-    const url = await answering((_req, res) => {
+    const said = await askOf((_req, res) => {
       const more = (): void => {
         while (res.write('x'.repeat(65_536))) if (res.destroyed) return;
       };
       res.on('drain', more);
       more();
     });
-    expectLine(await ask(url), 1, /answers more than a svault would/);
+    expectLine(said, 1, /answers more than a svault would/);
   });
 
   test('a gateway’s error page is an absence: exit 5', async () => {
-    expectLine(
-      await ask(await answering((_req, res) => void res.writeHead(502).end('<html>'))),
-      5,
-      /answered 502/,
-    );
+    expectLine(await askOf((_req, res) => void res.writeHead(502).end('<html>')), 5, /answered 502/);
   });
 });
 
@@ -131,121 +104,98 @@ test('a control plane that says nothing is not waited for without an end: exit 5
     .spyOn(AbortSignal, 'timeout')
     .mockImplementation(() => AbortSignal.abort(new DOMException('late', 'TimeoutError')));
   try {
-    expectLine(await ask(await answering(() => undefined)), 5, /did not answer in time/);
+    expectLine(await askOf(() => undefined), 5, /did not answer in time/);
     expect(timeout).toHaveBeenCalledWith(60_000);
   } finally {
     timeout.mockRestore();
   }
 });
 
-test('the reason of a policy is printed once', async () => {
-  const refusal = { code: 'POLICY_DENIED', error: 'Denied: not at night.', policy: 'nights', rule: 'time' };
-  for (const [reason, said] of [
-    [
-      'not at night',
-      'error: Denied: not at night. (policy nights) [POLICY_DENIED: svault explain POLICY_DENIED]\n',
-    ],
-    [
-      'late',
-      'error: Denied: not at night. (policy nights; late) [POLICY_DENIED: svault explain POLICY_DENIED]\n',
-    ],
-  ]) {
-    const body = JSON.stringify({ ...refusal, reason });
-    expect(await ask(await answering((_req, res) => void res.writeHead(403).end(body)))).toEqual({
-      code: 3,
-      out: '',
-      err: said,
-    });
-  }
-});
-
-test('an address may end in slashes', async () => {
-  const said = await ask('https://svault.example.org//', 'context', 'current', '--format', 'json');
-  expect(JSON.parse(said.out)).toMatchObject({ baseUrl: 'https://svault.example.org' });
+test.each([
+  ['not at night', ''],
+  ['late', '; late'],
+])('the reason of a policy is printed once: %s', async (reason, said) => {
+  const body = {
+    code: 'POLICY_DENIED',
+    error: 'Denied: not at night.',
+    policy: 'nights',
+    rule: 'time',
+    reason,
+  };
+  const { url } = await fakeServer(() => ({ status: 403, body }));
+  const line = `error: Denied: not at night. (policy nights${said}) [POLICY_DENIED: svault explain POLICY_DENIED]\n`;
+  expect(await ask(url)).toEqual({ code: 3, out: '', err: line });
 });
 
 test('what another machine says moves no cursor and adds no line', async () => {
   const error = 'gone\n\u001b[2J\u001b]0;title\u0007\u202eerror: fine';
-  const url = await answering(
-    (_req, res) => void res.writeHead(404).end(JSON.stringify({ error, code: 'NOT_FOUND' })),
-  );
+  const { url } = await fakeServer(() => ({ status: 404, body: { error, code: 'NOT_FOUND' } }));
   const said = await ask(url);
   expectLine(said, 4, /gone/);
   expect(said.err.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
 describe('429', () => {
-  /** @param times how often it is said before the list is given; the waits are a tenth of what they would be */
-  const limited = (times: number, method = 'GET') => {
-    const seen: string[] = [];
-    const url = answering((req, res) => {
-      seen.push(`${req.method} ${req.url}`);
-      if (req.method === method && seen.length <= times)
-        return void res
-          .writeHead(429, { 'retry-after': '0' })
-          .end('{"error":"Too many requests.","code":"RATE_LIMITED","retryAfter":0}');
-      res.end('{"grants":[]}');
-    });
-    return { seen, url };
-  };
+  const limited = (retryAfter: number) => ({
+    status: 429,
+    headers: { 'retry-after': String(retryAfter) },
+    body: { error: 'Too many requests.', code: 'RATE_LIMITED', retryAfter },
+  });
 
   test('a GET is sent again after Retry-After or a pause, and then answered', async () => {
-    const { seen, url } = limited(1);
-    const said = await ask(await url);
-    expect([said.code, seen.length]).toEqual([0, 2]);
+    const answers = [limited(0), { body: { grants: [] } }];
+    const { url, received } = await fakeServer(() => answers.shift());
+    const said = await ask(url);
+    expect([said.code, received.length]).toEqual([0, 2]);
     expect(said.err).toContain('too many requests; again in');
   });
 
   test('the wait ends at Ctrl-C: exit 130', async () => {
     const stop = new AbortController();
-    const url = await answering((_req, res) => {
-      res.writeHead(429, { 'retry-after': '60' }).end();
+    const { url } = await fakeServer(() => {
       setTimeout(() => stop.abort(), 50);
+      return limited(60);
     });
     const said = await person.svault(['ls'], { env: { SVAULT_BASE_URL: url }, signal: stop.signal });
     expect(said).toMatchObject({ code: 130, out: '' });
   });
 
   test('a wait that is too long for a person is theirs to decide about: exit 7, once', async () => {
-    let seen = 0;
-    const url = await answering((_req, res) => {
-      seen += 1;
-      res
-        .writeHead(429, { 'retry-after': '900' })
-        .end('{"error":"Locked out.","code":"RATE_LIMITED","retryAfter":900}');
-    });
-    expectLine(await ask(url), 7, /Locked out\. \(again in 900 s\) \[RATE_LIMITED/);
-    expect(seen).toBe(1);
+    const { url, received } = await fakeServer(() => limited(900));
+    expectLine(await ask(url), 7, /Too many requests\. \(again in 900 s\) \[RATE_LIMITED/);
+    expect(received).toHaveLength(1);
   });
 
   // spec: 7 | The response was HTTP 429.
   test('anything but a GET is sent once: exit 7', async () => {
-    const { seen, url } = limited(9, 'POST');
-    const said = await person.svault(['vault', 'lock'], {
-      env: { SVAULT_BASE_URL: await url, SVAULT_KEY: newKey('svadmin') },
-    });
-    expectLine(said, 7, /Too many requests/);
-    expect(seen).toHaveLength(1);
+    const { url, received } = await fakeServer(() => limited(0));
+    const env = { SVAULT_BASE_URL: url, SVAULT_KEY: newKey('svadmin') };
+    expectLine(await person.svault(['vault', 'lock'], { env }), 7, /Too many requests/);
+    expect(received).toHaveLength(1);
   });
 });
 
-describe('an address that a key must not be sent to: exit 2', () => {
-  test.each([
-    'http://svault.example.org',
-    'http://127.0.0.1.example.org',
-    'ftp://127.0.0.1',
-    'file:///etc/passwd',
-    'https://user:word@svault.example.org',
-    'https://:word@svault.example.org',
-    'https://svault.example.org/?a=1',
-    'https://svault.example.org/#a',
-    'svault.example.org',
-    '',
-  ])('%s', async (baseUrl) => {
-    const { code, out, err } = await ask(baseUrl);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toMatch(/^error: [^\n]*\n$/);
-  });
+test.each([
+  'http://svault.example.org',
+  'http://127.0.0.1.example.org',
+  'ftp://127.0.0.1',
+  'file:///etc/passwd',
+  'https://user:word@svault.example.org',
+  'https://:word@svault.example.org',
+  'https://svault.example.org/?a=1',
+  'https://svault.example.org/#a',
+  'svault.example.org',
+  '',
+])('“%s” is no address that a key may be sent to: exit 2', async (baseUrl) => {
+  const { code, out, err } = await ask(baseUrl);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toMatch(/^error: [^\n]*\n$/);
+});
+
+test('an address may end in slashes', async () => {
+  const env = { SVAULT_BASE_URL: 'https://svault.example.org//' };
+  const { out } = await person.svault(['context', 'current', '--format', 'json'], { env });
+  expect(JSON.parse(out)).toMatchObject({ baseUrl: 'https://svault.example.org' });
 });
 
 test.each([[], ['--debug']])(

@@ -141,11 +141,3 @@ for (const shell of SHELLS) {
     });
   });
 }
-
-test('another shell is named none: exit 2', async () => {
-  const person = commandLine();
-  const { code, out, err } = await person.svault(['completion', 'tcsh']);
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toMatch(/^error: .*Allowed choices are bash, zsh, fish\.\n$/);
-  person.remove();
-});

@@ -14,27 +14,29 @@ import {
 import { join } from 'node:path';
 import { geteuid } from 'node:process';
 import { newKey } from '@svault/shared';
-import { tempDir } from '@svault/test-kit/temp-dir';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Context, ContextSecrets, KeptContext, SessionSecrets } from '../src/contexts/context.ts';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type {
+  Context,
+  ContextSecrets,
+  KeptContext,
+  KeySecrets,
+  SessionSecrets,
+} from '../src/contexts/context.ts';
 import { type ContextStore, localContextStore } from '../src/contexts/context-store.ts';
+import { someone } from './command-line.ts';
 
-let dir: ReturnType<typeof tempDir>;
+let root: string;
 let folder: string;
 let store: ContextStore;
 
-const openStore = (env: Record<string, string> = {}): Promise<ContextStore> =>
-  localContextStore({
-    env: { SVAULT_CONFIG_DIR: folder, SVAULT_KEYCHAIN: 'off', ...env },
-    signal: new AbortController().signal,
-  });
+const openStore = (path = folder, signal = new AbortController().signal): Promise<ContextStore> =>
+  localContextStore({ env: { SVAULT_CONFIG_DIR: path, SVAULT_KEYCHAIN: 'off' }, signal });
 
 beforeEach(async () => {
-  dir = tempDir();
-  folder = join(dir.path, 'config');
+  root = someone().dir;
+  folder = join(root, 'config');
   store = await openStore();
 });
-afterEach(() => dir.remove());
 
 const agent = (name: string): Context => ({
   kind: 'agent',
@@ -42,7 +44,7 @@ const agent = (name: string): Context => ({
   baseUrl: 'https://svault.example',
   keyPrefix: 'svagent_abcd…',
 });
-const keyOf = (): ContextSecrets => ({ kind: 'key', key: newKey('svagent') });
+const keyOf = (): KeySecrets => ({ kind: 'key', key: newKey('svagent') });
 const session: SessionSecrets = {
   kind: 'session',
   accessToken: 'svcli_1',
@@ -54,12 +56,13 @@ const named = async (name: string): Promise<KeptContext> => {
   if (found === undefined) throw new Error(`no ${name}`);
   return found;
 };
+const textOf = (name: string): string => readFileSync(join(folder, name), 'utf8');
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe('logins', () => {
   test('there are none before one is saved, and no folder', async () => {
     expect(await store.list()).toEqual({ contexts: [], current: undefined });
-    expect(readdirSync(dir.path)).toEqual([]);
+    expect(readdirSync(root)).toEqual([]);
   });
 
   test('the last one saved is the current one; they come in order', async () => {
@@ -79,17 +82,12 @@ describe('logins', () => {
     const removed = await named('b');
     expect(await store.remove('b')).toBeUndefined();
     expect((await store.list()).current).toBeUndefined();
-    expect(readFileSync(join(folder, 'secrets.json'), 'utf8')).not.toContain(
-      secrets.kind === 'key' ? secrets.key : '',
-    );
+    expect(textOf('secrets.json')).not.toContain(secrets.key);
     await expect(store.secretsOf(removed)).rejects.toThrow('svault login --as b');
   });
 
   test('a name that there is not: those there are', async () => {
-    await expect(store.use('c')).rejects.toMatchObject({
-      exit: 'usage',
-      message: expect.stringContaining('svault login'),
-    });
+    await expect(store.use('c')).rejects.toThrow('there is no login c, and no other: svault login');
     await store.save(agent('a'), keyOf());
     await store.save(agent('b'), keyOf());
     for (const name of ['c', '__proto__', 'constructor'])
@@ -107,9 +105,7 @@ describe('logins', () => {
     await store.save({ ...agent('a'), baseUrl: 'https://other.example' }, second);
     expect(await store.secretsOf(await named('a'))).toEqual(second);
     await expect(store.secretsOf(former)).rejects.toMatchObject({ exit: 'denied' });
-    expect(Object.keys(JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')).secrets)).toHaveLength(
-      1,
-    );
+    expect(Object.keys(JSON.parse(textOf('secrets.json')).secrets)).toHaveLength(1);
   });
 
   test('many at once lose nothing', async () => {
@@ -141,9 +137,7 @@ describe('while another process writes', () => {
   });
 
   test('Ctrl-C ends the wait, and nothing is written', async () => {
-    const signal = AbortSignal.abort();
-    const env = { SVAULT_CONFIG_DIR: folder, SVAULT_KEYCHAIN: 'off' };
-    const interrupted = await localContextStore({ env, signal });
+    const interrupted = await openStore(folder, AbortSignal.abort());
     await expect(interrupted.save(agent('b'), keyOf())).rejects.toMatchObject({ name: 'AbortError' });
     expect((await store.list()).contexts.map(({ name }) => name)).toEqual(['a']);
     expect(readdirSync(folder)).toContain('.contexts.lock');
@@ -177,9 +171,7 @@ describe('files', () => {
     await store.save(agent('a'), secrets);
     expect(modeOf(folder)).toBe('700');
     for (const name of readdirSync(folder)) expect(modeOf(join(folder, name))).toBe('600');
-    expect(readFileSync(join(folder, 'contexts.json'), 'utf8')).not.toContain(
-      secrets.kind === 'key' ? secrets.key : '',
-    );
+    expect(textOf('contexts.json')).not.toContain(secrets.key);
   });
 
   test.each(['contexts.json', 'secrets.json'])(
@@ -224,7 +216,7 @@ describe('files', () => {
   test('a folder or a pipe in the place of one', async () => {
     mkdirSync(join(folder, 'contexts.json'), { recursive: true });
     await expect(store.list()).rejects.toThrow('contexts.json is no file');
-    folder = join(dir.path, 'piped');
+    folder = join(root, 'piped');
     mkdirSync(folder, { mode: 0o700 });
     execFileSync('mkfifo', ['-m', '600', join(folder, 'contexts.json')]);
     await expect((await openStore()).list()).rejects.toThrow('contexts.json is no file');
@@ -242,8 +234,9 @@ describe('files', () => {
 
   test('no folder, where a file is in its way: it says which setting names another', async () => {
     writeFileSync(folder, '');
-    store = await openStore({ SVAULT_CONFIG_DIR: join(folder, 'svault') });
+    store = await openStore(join(folder, 'svault'));
     await expect(store.list()).rejects.toThrow(/cannot be read: not a directory; set SVAULT_CONFIG_DIR/);
+    await expect(store.save(agent('a'), keyOf())).rejects.toMatchObject({ exit: 'failed' });
   });
 
   test('a folder that others may write into', async () => {
@@ -261,14 +254,6 @@ describe('files', () => {
     await expect(store.list()).rejects.toThrow('belongs to another user');
     chownSync(folder, 65_534, 65_534);
     await expect(store.list()).rejects.toThrow(`${folder} belongs to another user`);
-  });
-
-  test('no folder where one has to be', async () => {
-    writeFileSync(folder, '');
-    await expect(store.save(agent('a'), keyOf())).rejects.toMatchObject({
-      exit: 'failed',
-      message: expect.stringContaining(folder),
-    });
   });
 });
 
@@ -296,7 +281,7 @@ describe('replacing secrets', () => {
       await store.remove('a');
       return { ...session, accessToken: 'late' };
     });
-    expect(readFileSync(join(folder, 'secrets.json'), 'utf8')).not.toContain('svcli');
+    expect(textOf('secrets.json')).not.toContain('svcli');
     await store.save(agent('a'), session);
     await store.replaceSecrets(await named('a'), async (present) => {
       await store.save(agent('a'), { ...session, accessToken: 'new' });

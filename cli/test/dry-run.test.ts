@@ -1,18 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { newKey } from '@svault/shared';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CommandLine, commandLine } from './command-line.ts';
-import { type FakeServer, fakeServer } from './fake-servers.ts';
-
-let service: FakeServer;
-const people: CommandLine[] = [];
-beforeAll(async () => {
-  service = await fakeServer(() => ({ status: 200, body: {} }));
-});
-afterAll(async () => {
-  await service.close();
-  for (const person of people) person.remove();
-});
+import { expect, test } from 'vitest';
+import { type CommandLineOptions, type Outcome, someone } from './command-line.ts';
+import { fakeServer } from './fake-servers.ts';
 
 const AGENT = 'svagent' as const;
 const ADMIN = 'svadmin' as const;
@@ -37,7 +27,17 @@ test.each([
   [ADMIN, 'tokens history github', 'GET /api/tokens/github/history?limit=50'],
   [ADMIN, 'tokens store-ticket github --if-version 0', 'POST /api/tokens/github/store-ticket\n{"ifv":0}'],
   [ADMIN, 'rm a b a', 'DELETE /api/tokens/a\nDELETE /api/tokens/b'],
+  [
+    ADMIN,
+    'add github --allow-host a.example',
+    `POST /api/tokens\n{"serviceName":"github","tokenType":"PlainText"}\n${STORE}\n{"tokenType":"PlainText","value":"…","allowedHosts":["a.example"]}`,
+  ],
   [ADMIN, 'agents list', 'GET /api/agents?limit=100'],
+  [
+    ADMIN,
+    'agents create --name ghost --grants a,b',
+    'POST /api/agents\n{"name":"ghost"}\nPOST /api/agents/ID/grants\n{"serviceName":"a"}\nPOST /api/agents/ID/grants\n{"serviceName":"b"}',
+  ],
   [ADMIN, 'agents show ci', 'GET /api/agents/ci\nGET /api/agents/ci/grants?limit=100'],
   [ADMIN, 'agents edit ci --no-mcp', 'PATCH /api/agents/ci\n{"mcpEnabled":false}'],
   [ADMIN, 'agents suspend ci', 'POST /api/agents/ci/suspend'],
@@ -62,32 +62,23 @@ test.each([
   [AGENT, 'get github --check', `GET /api/agents/credentials?service=github&redirect=true\n${DELIVERY}`],
   [
     AGENT,
-    'exec --with A=github -- false',
-    `GET /api/agents/credentials?service=github&redirect=true\n${DELIVERY}`,
+    'exec --with A=github --with B=npm --with C=github -- false',
+    `GET /api/agents/credentials?service=github&redirect=true\n${DELIVERY}\nGET /api/agents/credentials?service=npm&redirect=true\n${DELIVERY}`,
     'would run false\n',
   ],
 ])(
   '%s %s --dry-run shows what it would send, sends nothing and keeps nothing',
   async (kind, words, shown, said = '') => {
-    const person = commandLine({ SVAULT_BASE_URL: service.url, SVAULT_KEY: newKey(kind) });
-    people.push(person);
-    const [command = '', ...args] = words.split(' ');
-    const { code, out, err } = await person.svault([command, '--dry-run', '--format', 'json', ...args], {
-      input: 'a secret',
-    });
+    const { code, out, err, url } = await dryRun(kind, ['--format', 'json', ...words.split(' ')]);
     const requests = out
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line) as { method: string; url: string; body?: object })
-      .map(({ method, url, body }) =>
-        [
-          `${method} ${url.replace(service.url, '')}`,
-          ...(body === undefined ? [] : [JSON.stringify(body)]),
-        ].join('\n'),
-      );
+      .map((line) => {
+        const request = JSON.parse(line) as { method: string; url: string; body?: object };
+        const body = request.body === undefined ? '' : `\n${JSON.stringify(request.body)}`;
+        return `${request.method} ${request.url.replace(url, '')}${body}`;
+      });
     expect({ code, err, shown: requests.join('\n') }).toEqual({ code: 0, err: said, shown });
-    expect(service.received).toEqual([]);
-    expect(readdirSync(person.dir)).toEqual([]);
   },
 );
 
@@ -98,25 +89,31 @@ test.each([
   ['TOTP', { secret: 'HIDDENHIDDENHIDDEN' }],
   ['SSHKey', { privateKey: 'hidden' }],
 ])('of a %s it shows the names of members, and no secret', async (tokenType, members) => {
-  const person = commandLine({ SVAULT_BASE_URL: service.url, SVAULT_KEY: newKey(ADMIN) });
-  people.push(person);
-  const { code, out, err } = await person.svault(['add', 'x', '--body', '-', '--dry-run'], {
-    input: JSON.stringify({ tokenType, ...members }),
-  });
+  const input = JSON.stringify({ tokenType, ...members });
+  const { code, out, err } = await dryRun(ADMIN, ['add', 'x', '--body', '-'], { input });
   expect({ code, err }).toEqual({ code: 0, err: '' });
   for (const name of Object.keys(members)) expect(out).toContain(`"${name}": "…"`);
   expect(out).not.toMatch(/hidden/i);
-  expect(service.received).toEqual([]);
 });
 
 test('a secret in a field on the command line is warned of', async () => {
-  const person = commandLine({ SVAULT_BASE_URL: service.url, SVAULT_KEY: newKey(ADMIN) });
-  people.push(person);
-  const args = ['add', 'x', '--type', 'SSHKey', '--field', 'privateKey=seen', '--dry-run'];
-  const { code, out, err } = await person.svault(args);
+  const args = ['add', 'x', '--type', 'SSHKey', '--field', 'privateKey=seen'];
+  const { code, out, err } = await dryRun(ADMIN, args);
   expect({ code, err }).toEqual({
     code: 0,
     err: expect.stringMatching(/^warning: [^\n]*--field privateKey[^\n]*\n$/),
   });
   expect(out).not.toContain('seen');
 });
+
+async function dryRun(
+  kind: typeof AGENT | typeof ADMIN,
+  args: readonly string[],
+  options: CommandLineOptions = { input: 'a secret of enough bits' },
+): Promise<Outcome & { readonly url: string }> {
+  const { url, received } = await fakeServer(() => ({ body: {} }));
+  const person = someone({ SVAULT_BASE_URL: url, SVAULT_KEY: newKey(kind) });
+  const outcome = await person.svault(['--dry-run', ...args], options);
+  expect([received, readdirSync(person.dir)]).toEqual([[], []]);
+  return { ...outcome, url };
+}

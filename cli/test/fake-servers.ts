@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, type RequestListener, createServer } from 'node:http';
+import { type IncomingHttpHeaders, type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
 
 /** A request as a fake server got it. */
 export interface Received {
@@ -12,7 +13,7 @@ export interface Received {
 
 /** What a fake server answers. */
 export interface Answer {
-  readonly status: number;
+  readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** A text as it is; anything else as JSON. */
   readonly body?: unknown;
@@ -22,10 +23,24 @@ export interface Answer {
 export interface FakeServer {
   readonly url: string;
   readonly received: Received[];
-  close(): Promise<void>;
+  /** Method and path of each. */
+  asked(): string[];
 }
 
-export async function fakeServer(answer: (request: Received) => Answer): Promise<FakeServer> {
+/** Has a server listen until the test has finished. @returns its address */
+export async function listening(server: Server): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections?.();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export const answering = (listener: RequestListener): Promise<string> => listening(createServer(listener));
+
+/** @param answer undefined: none */
+export async function fakeServer(answer: (request: Received) => Answer | undefined): Promise<FakeServer> {
   const received: Received[] = [];
   const listener: RequestListener = (req, res) => {
     const chunks: Buffer[] = [];
@@ -34,21 +49,14 @@ export async function fakeServer(answer: (request: Received) => Answer): Promise
       const { method = '', url: path = '', headers } = req;
       const request = { method, path, headers, body: Buffer.concat(chunks).toString() };
       received.push(request);
-      const { status, headers: more = {}, body = '' } = answer(request);
+      const given = answer(request);
+      if (given === undefined) return;
+      const { status = 200, headers: more = {}, body = '' } = given;
       const isRaw = typeof body === 'string' || body instanceof Uint8Array;
       res.writeHead(status, { 'content-type': 'application/json', ...more });
       res.end(isRaw ? body : JSON.stringify(body));
     });
   };
-  const server = createServer({ maxHeaderSize: 1024 * 1024 }, listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    received,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  const url = await listening(createServer({ maxHeaderSize: 1024 * 1024 }, listener));
+  return { url, received, asked: () => received.map(({ method, path }) => `${method} ${path}`) };
 }

@@ -1,10 +1,10 @@
-import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWellFormedKey, keyDisplayPrefix, newKey } from '@svault/shared';
 import { jwkThumbprint } from '@svault/shared/sealed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kindOfKey, shownKey } from '../src/contexts/key-form.ts';
-import type { CommandLine } from './command-line.ts';
+import type { CommandLine, Outcome } from './command-line.ts';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 
 let stage: PairAndPeople;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-const signIn = (person: CommandLine, key: string, ...more: string[]): ReturnType<CommandLine['svault']> =>
+const signIn = (person: CommandLine, key: string, ...more: string[]): Promise<Outcome> =>
   person.svault(['login', '--key', '-', '--base-url', base, ...more], { input: `${key}\n` });
 const kept = (person: CommandLine): string =>
   readdirSync(person.dir)
@@ -26,18 +26,12 @@ const kept = (person: CommandLine): string =>
 
 test('keys have the form that the control plane gives them', () => {
   for (const kind of ['agent', 'admin'] as const)
-    for (let round = 0; round < 50; round += 1) {
+    for (let round = 0; round < 10; round += 1) {
       const key = newKey(`sv${kind}`);
       expect(kindOfKey(key)).toBe(kind);
       expect(shownKey(key)).toBe(keyDisplayPrefix(key));
-      for (const other of [
-        `${key}A`,
-        key.slice(0, -1),
-        ` ${key}`,
-        `${key}\n`,
-        key.toUpperCase(),
-        key.replace('_', '-'),
-      ]) {
+      const others = [`${key}A`, key.slice(0, -1), ` ${key}`, `${key}\n`, key.toUpperCase()];
+      for (const other of [...others, key.replace('_', '-')]) {
         expect(isWellFormedKey(`sv${kind}`, other)).toBe(false);
         expect(kindOfKey(other)).toBeUndefined();
       }
@@ -55,9 +49,8 @@ describe('login --key of an agent', () => {
     expect(err).toContain(`svault agents edit AGENT --sealing-key '${out.trim()}'`);
     expect(err).toContain(`--recipient '${out.trim()}'`);
     expect(out + err).not.toContain(agent.key);
-    expect(await stage.admin.svault(['agents', 'edit', 'reader', '--sealing-key', out.trim()])).toMatchObject(
-      { code: 0 },
-    );
+    const edit = ['agents', 'edit', 'reader', '--sealing-key', out.trim()];
+    expect(await stage.admin.svault(edit)).toMatchObject({ code: 0 });
   });
 
   // spec: The CLI holds the session in a context.
@@ -67,10 +60,8 @@ describe('login --key of an agent', () => {
     const first = await signIn(person, key, '--as', 'one');
     const again = await signIn(person, key, '--as', 'one');
     const elsewhere = await signIn(person, key, '--as', 'two');
-    const { apiKey } = await stage.pair.admin.call<{ apiKey: string }>(
-      'POST',
-      `/api/agents/${id}/rotate-key`,
-    );
+    const rotation = `/api/agents/${id}/rotate-key`;
+    const { apiKey } = await stage.pair.admin.call<{ apiKey: string }>('POST', rotation);
     const rotated = await signIn(person, apiKey, '--as', 'two');
     for (const each of [again, elsewhere, rotated]) {
       expect(each).toMatchObject({ code: 0, out: first.out });
@@ -93,17 +84,8 @@ describe('login --key of an agent', () => {
 
   test('on the command line it works, with a warning', async () => {
     const person = stage.stranger();
-    const { code, out, err } = await person.svault([
-      'login',
-      '--key',
-      agent.key,
-      '--base-url',
-      base,
-      '--format',
-      'name',
-      '--as',
-      'a',
-    ]);
+    const args = ['login', '--key', agent.key, '--base-url', base, '--format', 'name', '--as', 'a'];
+    const { code, out, err } = await person.svault(args);
     expect({ code, out }).toEqual({ code: 0, out: 'a\n' });
     expect(err).toMatch(/^warning: /);
     expect(err).not.toContain(agent.key);
@@ -112,16 +94,13 @@ describe('login --key of an agent', () => {
   test('that the control plane does not know: exit 3; that is none: exit 2; nothing is kept', async () => {
     const person = stage.stranger();
     const unknown = newKey('svagent');
-    expect(await signIn(person, unknown)).toMatchObject({
-      code: 3,
-      out: '',
-      err: expect.stringContaining('INVALID_KEY'),
-    });
+    const err = expect.stringContaining('INVALID_KEY') as string;
+    expect(await signIn(person, unknown)).toEqual({ code: 3, out: '', err });
     expect(await signIn(person, newKey('svadmin'))).toMatchObject({ code: 3, out: '' });
     for (const key of ['secret-of-mine', newKey('svsess'), '']) {
-      const { code, err } = await signIn(person, key);
-      expect(code).toBe(2);
-      if (key !== '') expect(err).not.toContain(key);
+      const refused = await signIn(person, key);
+      expect(refused.code).toBe(2);
+      if (key !== '') expect(refused.err).not.toContain(key);
     }
     expect(readdirSync(person.dir)).toEqual([]);
   });
@@ -190,10 +169,8 @@ describe('the login to act with', () => {
       out: '',
       err: 'error: there is no login sea; there are: admin, reader\n',
     });
-    const listed = await person.svault(['context', 'list', '--format', 'name', ...flags], {
-      env: { ...env },
-    });
-    expect(listed).toMatchObject({ code: 0, out: 'admin\nreader\n' });
+    const list = ['context', 'list', '--format', 'name', ...flags];
+    expect(await person.svault(list, { env: { ...env } })).toMatchObject({ code: 0, out: 'admin\nreader\n' });
   });
 
   test.each([
@@ -232,16 +209,11 @@ describe('the login to act with', () => {
   test('where none is the current one: exit 3 and how to choose', async () => {
     const person = await both();
     await person.svault(['context', 'rm', 'reader']);
-    expect(await person.svault(['whoami'])).toEqual({
-      code: 3,
-      out: '',
-      err: 'error: no login is the current one: svault use NAME (admin)\n',
-    });
-    expect(await stage.stranger().svault(['whoami'])).toEqual({
-      code: 3,
-      out: '',
-      err: 'error: nobody is signed in: svault login\n',
-    });
+    for (const [who, err] of [
+      [person, 'error: no login is the current one: svault use NAME (admin)\n'],
+      [stage.stranger(), 'error: nobody is signed in: svault login\n'],
+    ] as const)
+      expect(await who.svault(['whoami'])).toEqual({ code: 3, out: '', err });
   });
 
   test('use and login say what goes before them', async () => {
@@ -281,19 +253,14 @@ describe('names and addresses', () => {
       code: 2,
       err: expect.stringContaining('svault context rm work'),
     });
-    const elsewhere = await person.svault(
-      ['login', '--key', '-', '--as', 'work', '--base-url', 'http://127.0.0.1:1'],
-      {
-        input: agent.key,
-      },
-    );
-    expect(elsewhere.code).toBe(2);
+    const elsewhere = ['login', '--key', '-', '--as', 'work', '--base-url', 'http://127.0.0.1:1'];
+    expect((await person.svault(elsewhere, { input: agent.key })).code).toBe(2);
     expect(kept(person)).toBe(before);
   });
 
   test('the control plane is the one of the login of that name, else of the one that acts; else it is asked for', async () => {
     const person = stage.stranger();
-    const login = (...more: string[]): ReturnType<CommandLine['svault']> =>
+    const login = (...more: string[]): Promise<Outcome> =>
       person.svault(['login', '--key', '-', ...more], { input: agent.key });
     expect(await login()).toMatchObject({ code: 2, err: expect.stringContaining('--base-url') });
     await signIn(person, agent.key, '--as', 'work');
@@ -302,35 +269,4 @@ describe('names and addresses', () => {
     for (const address of ['http://evil.example', 'javascript:1', 'https://a@b', `${base}/?x=1`])
       expect(await login('--base-url', address)).toMatchObject({ code: 2, out: '' });
   });
-});
-
-test('files that others can read, or that are damaged, end a command with one line and exit 1', async () => {
-  const person = stage.stranger();
-  await signIn(person, agent.key, '--as', 'work');
-  const path = join(person.dir, 'secrets.json');
-  chmodSync(path, 0o644);
-  const { code, err } = await person.svault(['whoami']);
-  expect({ code, err }).toEqual({
-    code: 1,
-    err: expect.stringMatching(/^error: .*secrets\.json .*: chmod 600 .*\n$/),
-  });
-  writeFileSync(join(person.dir, 'contexts.json'), '{"version":1,');
-  expect(await person.svault(['ls'])).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^error: .*contexts\.json is damaged: .*\n$/),
-  });
-});
-
-test('several processes at once lose no login', async () => {
-  const person = stage.stranger();
-  const names = ['a', 'b', 'c'];
-  const all = await Promise.all(
-    names.map((name) =>
-      person.spawned(['login', '--key', '-', '--as', name, '--base-url', base], { input: agent.key }),
-    ),
-  );
-  expect(all.map(({ code }) => code)).toEqual([0, 0, 0]);
-  expect((await person.svault(['context', 'list', '--format', 'name'])).out).toBe('a\nb\nc\n');
-  for (const name of names)
-    expect(await person.svault(['whoami', '--context', name])).toMatchObject({ code: 0 });
 });

@@ -1,14 +1,14 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
 import { type Server, createServer, globalAgent } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { generate } from 'selfsigned';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loopbackAnswer } from '../src/commands/login/loopback-listener.ts';
 import { isAnswerOf, isPageOf } from '../src/commands/login/browser-login.ts';
-import { type CommandLine, commandLine } from './command-line.ts';
+import { type Outcome, someone } from './command-line.ts';
 
 // A service that means harm passes a sign-in of its own on to another one, where the same person is signed in: what they allow
 // there must not come back to it.
@@ -54,7 +54,6 @@ describe('the answer of a browser', () => {
 
 describe('a sign-in at a control plane elsewhere', () => {
   const HOST = 'svault.example.org';
-  let person: CommandLine;
   let service: Server;
   let baseUrl: string;
   let authorizeUrl: string;
@@ -84,17 +83,14 @@ describe('a sign-in at a control plane elsewhere', () => {
   beforeEach(() => {
     sent = [];
   });
-  afterEach(() => person.remove());
   afterAll(() => {
     delete globalAgent.options.ca;
     delete globalAgent.options.lookup;
     globalAgent.destroy();
     service.close();
   });
-  const login = (...args: string[]): ReturnType<CommandLine['svault']> => {
-    person = commandLine({ PATH: '/nowhere', SVAULT_BASE_URL: baseUrl });
-    return person.svault(['login', ...args]);
-  };
+  const login = (...args: string[]): Promise<Outcome> =>
+    someone({ PATH: '/nowhere', SVAULT_BASE_URL: baseUrl }).svault(['login', ...args]);
 
   test.each([[[]], [['--no-launch-browser']]])('opens no page of another one (%j)', async (args) => {
     authorizeUrl = 'https://other.example/login/cli?request=clr_x';

@@ -1,48 +1,42 @@
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
-import { type RequestListener, type Server, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { newKey } from '@svault/shared';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type CommandLine, type Outcome, someone } from './command-line.ts';
+import { answering } from './fake-servers.ts';
 
 // What a renewal makes of a control plane that does not answer as it should; login-by-browser.test.ts has one that does.
 
 let person: CommandLine;
-let server: Server;
 let asked: string[];
 let handle: RequestListener;
 let interruption: AbortController;
+const IN_TIME = new Date(Date.now() + 600_000).toISOString();
 
 beforeEach(async () => {
-  person = commandLine();
+  person = someone();
   asked = [];
   interruption = new AbortController();
-  server = createServer((req, res) => {
+  const baseUrl = await answering((req, res) => {
     asked.push(`${req.method} ${req.url}`);
     handle(req, res);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const secrets = { home: 'file', id: 'one' };
-  keep('contexts.json', {
-    current: 'work',
-    contexts: { work: { kind: 'admin', email: 'a', baseUrl, secrets } },
   });
-  const session = { kind: 'session', accessToken: 'old', accessExpiresAt: '2020', refreshToken: 'old' };
-  keep('secrets.json', { secrets: { one: session } });
-});
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
-  person.remove();
+  const secrets = { home: 'file', id: 'one' };
+  const work = { kind: 'admin', email: 'a', baseUrl, secrets };
+  keep('contexts.json', { current: 'work', contexts: { work } });
+  keepSession();
 });
 
 const keep = (name: string, document: object): void =>
   writeFileSync(join(person.dir, name), JSON.stringify({ version: 1, ...document }), { mode: 0o600 });
+const keepSecrets = (one: object): void => keep('secrets.json', { secrets: { one } });
+const keepSession = (accessExpiresAt = '2020'): void =>
+  keepSecrets({ kind: 'session', accessToken: 'old', accessExpiresAt, refreshToken: 'old' });
 const kept = (): string => readFileSync(join(person.dir, 'secrets.json'), 'utf8');
-const whoami = (): Promise<Outcome> => person.svault(['whoami'], { signal: interruption.signal });
+const svault = (...args: readonly string[]): Promise<Outcome> =>
+  person.svault(args, { signal: interruption.signal });
+const whoami = (): Promise<Outcome> => svault('whoami');
 const grant = (more: object = {}): string =>
   JSON.stringify({
     accessToken: 'new',
@@ -51,120 +45,100 @@ const grant = (more: object = {}): string =>
     user: { email: 'a' },
     ...more,
   });
+const NO = JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' });
 const RENEWAL = 'POST /api/cli/login/refresh';
+const INTERRUPTED = { code: 130, out: '', err: '' };
+const FORGOTTEN = { code: 0, out: '', err: 'work is forgotten here\n' };
 
 describe('Ctrl-C during a renewal', () => {
-  test('keeps the next pair that the control plane gave meanwhile: exit 130', async () => {
-    handle = (_req, res) => {
+  test.each<[string, RequestListener]>([
+    ['gave meanwhile', (_req, res) => void setTimeout(() => res.end(grant()), 50)],
+    [
+      'gave while this process had no time to read it',
+      (_req, res) =>
+        void res.end(grant(), () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)),
+    ],
+    [
+      'gave while another process writes',
+      (_req, res) => {
+        const lock = join(person.dir, '.contexts.lock');
+        mkdirSync(lock);
+        res.end(grant(), () => setTimeout(() => rmdirSync(lock), 100));
+      },
+    ],
+  ])('keeps the next pair that the control plane %s: exit 130', async (_when, give) => {
+    handle = (req, res) => {
       interruption.abort();
-      setTimeout(() => res.end(grant()), 50);
+      give(req, res);
     };
-    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
+    expect(await whoami()).toEqual(INTERRUPTED);
     expect(kept()).toContain('"newer"');
     expect(asked).toEqual([RENEWAL]);
   });
 
-  test('keeps one that came while this process had no time to read it', async () => {
-    handle = (_req, res) => {
-      interruption.abort();
-      res.end(grant(), () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000));
-    };
-    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
-    expect(kept()).toContain('"newer"');
-  });
-
-  test('keeps it though another process writes just then', async () => {
-    const lock = join(person.dir, '.contexts.lock');
-    handle = (_req, res) => {
-      interruption.abort();
-      mkdirSync(lock);
-      res.end(grant(), () => setTimeout(() => rmdirSync(lock), 100));
-    };
-    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
-    expect(kept()).toContain('"newer"');
-  });
-
   test('ends soon though the control plane never answers: exit 130', async () => {
     handle = () => interruption.abort();
-    expect(await whoami()).toEqual({ code: 130, out: '', err: '' });
+    expect(await whoami()).toEqual(INTERRUPTED);
     expect(kept()).toContain('"old"');
     expect(asked).toEqual([RENEWAL]);
   });
 });
 
 describe('logout', () => {
-  const logout = (...more: string[]): Promise<Outcome> => person.svault(['logout', ...more]);
-  beforeEach(() => {
-    const accessExpiresAt = new Date(Date.now() + 600_000).toISOString();
-    const session = { kind: 'session', accessToken: 'live', accessExpiresAt, refreshToken: 'r' };
-    keep('secrets.json', { secrets: { one: session } });
-  });
-
-  test.each([[204], [401]])(
-    'says nothing of a session that the control plane ends, or has ended: %i',
-    async (status) => {
-      handle = (_req, res) => void res.writeHead(status).end();
-      expect(await logout()).toEqual({ code: 0, out: '', err: 'work is forgotten here\n' });
-      expect(asked).toEqual(['POST /api/logout']);
-    },
-  );
-
-  test('nor of one that cannot be renewed any more', async () => {
-    keep('secrets.json', {
-      secrets: { one: { kind: 'session', accessToken: 'a', accessExpiresAt: '2020', refreshToken: 'r' } },
-    });
-    handle = (_req, res) => void res.writeHead(401).end('{"error":"Over.","code":"UNAUTHENTICATED"}');
-    expect(await logout()).toEqual({ code: 0, out: '', err: 'work is forgotten here\n' });
-    expect(asked).toEqual([RENEWAL]);
+  test.each([
+    [204, 'that the control plane ends', IN_TIME, 'POST /api/logout'],
+    [401, 'that the control plane has ended', IN_TIME, 'POST /api/logout'],
+    [401, 'that cannot be renewed any more', '2020', RENEWAL],
+  ])('says nothing at %i of a session %s', async (status, _what, expiresAt, request) => {
+    keepSession(expiresAt);
+    handle = (_req, res) => void res.writeHead(status).end(status === 401 ? NO : '');
+    expect(await svault('logout')).toEqual(FORGOTTEN);
+    expect(asked).toEqual([request]);
   });
 
   test('forgets a login whose secrets are gone', async () => {
     keep('secrets.json', { secrets: {} });
-    const { code, err } = await logout();
-    expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/^work is forgotten here\n/) });
+    expect(await svault('logout')).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^work is forgotten here\n/),
+    });
     expect(await whoami()).toMatchObject({ code: 3 });
     expect(asked).toEqual([]);
   });
 
   test('says that it goes on where the control plane does not end it', async () => {
+    keepSession(IN_TIME);
     handle = (_req, res) => void res.writeHead(500).end();
-    const { code, err } = await logout();
+    const { code, err } = await svault('logout');
     expect(code).toBe(0);
     expect(err).toMatch(/^work is forgotten here\nits session at \S+ could not be ended and goes on/);
   });
 
   test('--dry-run shows what it would send, and sends and forgets nothing', async () => {
-    const { code, out } = await logout('--dry-run');
+    const { code, out } = await svault('logout', '--dry-run');
     expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^POST http:\S+\/api\/logout\n$/) });
     expect(asked).toEqual([]);
-    expect(kept()).toContain('"live"');
+    expect(kept()).toContain('"old"');
   });
 });
 
 test('login by browser takes no name from an agent’s login: exit 2, before any request', async () => {
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const baseUrl = 'http://127.0.0.1:1';
   const secrets = { home: 'file', id: 'one' };
-  keep('contexts.json', {
-    current: 'work',
-    contexts: { work: { kind: 'agent', keyPrefix: 'svagent_abcd…', baseUrl, secrets } },
-  });
+  const work = { kind: 'agent', keyPrefix: 'svagent_abcd…', baseUrl, secrets };
+  keep('contexts.json', { current: 'work', contexts: { work } });
   const before = kept();
-  expect(await person.svault(['login', '--as', 'work'])).toMatchObject({
-    code: 2,
-    out: '',
-    err: expect.stringContaining('work is an agent’s login'),
-  });
-  expect(asked).toEqual([]);
+  const err = expect.stringContaining('work is an agent’s login') as string;
+  expect(await svault('login', '--as', 'work')).toEqual({ code: 2, out: '', err });
   expect(kept()).toBe(before);
 });
 
 test('a key that takes the place of a key ends no session', async () => {
   const key = newKey('svadmin');
-  keep('secrets.json', { secrets: { one: { kind: 'key', key } } });
+  keepSecrets({ kind: 'key', key });
   handle = (_req, res) => void res.end('{"email":"a"}');
-  expect(await person.svault(['login', '--as', 'work', '--key', '-'], { input: key })).toMatchObject({
-    code: 0,
-  });
+  const args = ['login', '--as', 'work', '--key', '-'];
+  expect(await person.svault(args, { input: key })).toMatchObject({ code: 0 });
   expect(asked).toEqual(['GET /api/me']);
 });
 
@@ -179,14 +153,12 @@ test('a connection that broke is tried once more', async () => {
 });
 
 test('a session that is refused is renewed once, and no more than once: exit 3', async () => {
-  const accessExpiresAt = new Date(Date.now() + 600_000).toISOString();
-  const session = { kind: 'session', accessToken: 'old', accessExpiresAt, refreshToken: 'old' };
-  keep('secrets.json', { secrets: { one: session } });
+  keepSession(IN_TIME);
   const used: (string | undefined)[] = [];
   handle = (req, res) => {
     if (req.method === 'POST') return void res.end(grant());
     used.push(req.headers.authorization);
-    res.writeHead(401).end(JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' }));
+    res.writeHead(401).end(NO);
   };
   expect(await whoami()).toMatchObject({ code: 3, out: '' });
   expect(asked).toEqual(['GET /api/me', RENEWAL, 'GET /api/me']);
@@ -195,14 +167,12 @@ test('a session that is refused is renewed once, and no more than once: exit 3',
 });
 
 test('several commands whose session is refused renew it once among them', async () => {
-  const accessExpiresAt = new Date(Date.now() + 600_000).toISOString();
-  const session = { kind: 'session', accessToken: 'old', accessExpiresAt, refreshToken: 'old' };
-  keep('secrets.json', { secrets: { one: session } });
+  keepSession(IN_TIME);
   handle = (req, res) => {
     if (req.method === 'POST') return void res.end(grant());
     if (req.headers.authorization === 'Bearer new')
       return void res.end('{"email":"a","role":"admin","via":"session","vaultId":"v"}');
-    res.writeHead(401).end(JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' }));
+    res.writeHead(401).end(NO);
   };
   const all = await Promise.all([whoami(), whoami(), whoami()]);
   expect(all.map(({ code }) => code)).toEqual([0, 0, 0]);
@@ -210,10 +180,8 @@ test('several commands whose session is refused renew it once among them', async
 });
 
 test('a key that is refused is not asked with again: exit 3', async () => {
-  keep('secrets.json', { secrets: { one: { kind: 'key', key: newKey('svadmin') } } });
-  handle = (_req, res) => {
-    res.writeHead(401).end(JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' }));
-  };
+  keepSecrets({ kind: 'key', key: newKey('svadmin') });
+  handle = (_req, res) => void res.writeHead(401).end(NO);
   expect(await whoami()).toMatchObject({ code: 3, out: '' });
   expect(asked).toEqual(['GET /api/me']);
 });
