@@ -4,7 +4,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { AdminClient } from '../src/admin-client.ts';
+import { ensureBound } from '../src/binding.ts';
 import { freePort } from '../src/free-port.ts';
+import { adviceOn, mustBeFree, startPorts } from '../src/start-addresses.ts';
 import { type Place, type Started, inShell, refusedStart, started } from './started-pair.ts';
 
 let folder: string;
@@ -65,25 +68,30 @@ describe('npm start', () => {
     expect(JSON.parse(inShell(fetchIt, { KEY }))).toMatchObject(credential);
     expect((await second.interrupt()).code).toBe(0);
 
-    for (const name of ['SVAULT_PORT', 'SVAULT_WEBHOOK_PORT']) {
-      const elsewhere = { ...place.env, [name]: String(await freePort()) };
-      const { code, out, err } = await refusedStart({ ...place, env: elsewhere });
-      expect({ code, out }).toEqual({ code: 1, out: '' });
-      expect(err).toContain('start it with SVAULT_PORT and SVAULT_WEBHOOK_PORT as at its first start');
-    }
+    const elsewhere = { ...place.env, SVAULT_PORT: String(await freePort()) };
+    const moved = await refusedStart({ ...place, env: elsewhere });
+    expect(moved).toMatchObject({ code: 1, out: '', err: expect.stringContaining(AS_AT_FIRST) });
+  });
+
+  const AS_AT_FIRST = 'start it with SVAULT_PORT and SVAULT_WEBHOOK_PORT as at its first start';
+
+  test('does not start at another address of the webhook than that of its first start, and says what to do', async () => {
+    const admin = { call: async () => ({ url: 'http://127.0.0.1:2' }) } as unknown as AdminClient;
+    const problem = await ensureBound(admin, 'http://127.0.0.1:3', async () => '').catch(String);
+    expect(problem).toContain('is bound to http://127.0.0.1:2, but the webhook is at http://127.0.0.1:3');
+    expect(adviceOn(problem ?? '', folder)).toContain(AS_AT_FIRST);
   });
 
   test.each(['SVAULT_PORT', 'SVAULT_WEBHOOK_PORT'])('says in one line that %s is taken', async (name) => {
     const other = createServer((socket) => socket.destroy()).listen(Number(place.env[name]), '127.0.0.1');
     await once(other, 'listening');
-    const { code, out, err } = await refusedStart(place);
+    const said = new RegExp(`^port ${place.env[name]} of 127\\.0\\.0\\.1 is taken .*${name}=…$`);
+    await expect(mustBeFree(startPorts(place.env))).rejects.toThrow(said);
     other.close();
-    expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(new RegExp(`^svault: port ${place.env[name]} .* is taken .*${name}=…\\n$`));
   });
 
-  test('says in one line that a text is no port', async () => {
-    const { code, err } = await refusedStart({ ...place, env: { ...place.env, SVAULT_PORT: '99999' } });
-    expect({ code, err }).toEqual({ code: 1, err: 'svault: SVAULT_PORT must be a port from 1 to 65535\n' });
+  test('says in one line that a text is no port', () => {
+    for (const SVAULT_PORT of ['99999', '0', 'x', '1e3'])
+      expect(() => startPorts({ SVAULT_PORT })).toThrow(/^SVAULT_PORT must be a port from 1 to 65535$/);
   });
 });
