@@ -1,14 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { fromProcess } from '@aws-sdk/credential-provider-process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Outcome } from './command-line.ts';
+import { BIN, type Outcome } from './command-line.ts';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 
-const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
 const SECRET = 'only-for-the-child-7731';
 const AWS = { Version: 1, AccessKeyId: 'AKIAEXAMPLE', SecretAccessKey: 'key', SessionToken: 'session' };
 
@@ -86,15 +84,6 @@ describe('exec', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toMatch(/^error: [^\n]*\n$/);
   });
-
-  test('shows the requests for each credential under --dry-run, and starts nothing', async () => {
-    const wanted = ['--with', 'A=one', '--with', 'B=two', '--with', 'C=one'];
-    const { code, out, err } = await agent.svault(['--dry-run', 'exec', ...wanted, '--', 'echo', 'started']);
-    expect({ code, err }).toEqual({ code: 0, err: 'would run echo\n' });
-    expect(out).toMatch(
-      /^GET .*credentials\?service=one&redirect=true\nGET .*\/v1\/credential\?.*\nGET .*service=two&redirect=true\nGET .*\n$/,
-    );
-  });
 });
 
 /** Says when it runs and which signals it gets, and ends by SIGTERM. */
@@ -104,39 +93,26 @@ for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'])
 setInterval(() => undefined, 60_000);
 process.stdout.write('runs');`;
 
-/** svault with that command, and a way to wait for what the command says. */
-function listening(): {
-  readonly svault: ChildProcess;
-  readonly ended: Promise<number | null>;
-  said(text: string): Promise<void>;
-} {
-  const svault = spawn(
-    process.execPath,
-    [BIN, 'exec', '--with', 'A=one', '--', process.execPath, '-e', LISTENING],
-    {
-      env: {
-        PATH: process.env['PATH'],
-        SVAULT_CONFIG_DIR: agent.dir,
-        SVAULT_KEYCHAIN: 'off',
-        SVAULT_BASE_URL: people.pair.controlPlaneUrl(),
-        SVAULT_KEY: agent.key,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
-  let out = '';
-  svault.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  return {
-    svault,
-    ended: new Promise((resolve) => svault.once('exit', resolve)),
-    said: async (text) => {
-      while (!out.endsWith(text)) await once(svault.stdout, 'data');
-    },
-  };
-}
+/** Of the agent, for a process that is not started by a test. */
+const agentEnv = () => ({
+  SVAULT_CONFIG_DIR: agent.dir,
+  SVAULT_KEYCHAIN: 'off',
+  SVAULT_BASE_URL: people.pair.controlPlaneUrl(),
+  SVAULT_KEY: agent.key,
+});
 
 test('a command that runs gets svault’s signals, and alone has the credential in its environment', async () => {
-  const { svault, said, ended } = listening();
+  const args = ['exec', '--with', 'A=one', '--', process.execPath, '-e', LISTENING];
+  const svault = spawn(process.execPath, [BIN, ...args], {
+    env: { PATH: process.env['PATH'], ...agentEnv() },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise((resolve) => svault.once('exit', resolve));
+  let out = '';
+  svault.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  const said = async (text: string): Promise<void> => {
+    while (!out.endsWith(text)) await once(svault.stdout, 'data');
+  };
   await said('runs');
   if (process.platform === 'linux') {
     const own = `/proc/${svault.pid}`;
@@ -158,13 +134,8 @@ describe('get --credential-process', () => {
   test('is what AWS clients read', async () => {
     const config = join(agent.dir, 'aws', 'config');
     mkdirSync(join(agent.dir, 'aws'), { recursive: true });
-    const env = [
-      `SVAULT_BASE_URL=${people.pair.controlPlaneUrl()}`,
-      `SVAULT_KEY=${agent.key}`,
-      `SVAULT_CONFIG_DIR=${agent.dir}`,
-      'SVAULT_KEYCHAIN=off',
-    ].join(' ');
-    const command = `env ${env} ${process.execPath} ${BIN} get aws --credential-process`;
+    const env = Object.entries(agentEnv()).map(([name, value]) => `${name}=${value}`);
+    const command = `env ${env.join(' ')} ${process.execPath} ${BIN} get aws --credential-process`;
     writeFileSync(config, `[profile svault]\ncredential_process = ${command}\n`);
     const credentials = await fromProcess({ profile: 'svault', configFilepath: config, filepath: config })();
     expect(credentials).toMatchObject({

@@ -1,13 +1,10 @@
 import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
 import { CONTROL_PLANE_ERRORS, statusByCode } from '@svault/shared/error-catalog';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { ExplainedCode } from '../src/commands/explain/explained-codes.ts';
-import { type CommandLine, commandLine } from './command-line.ts';
+import { commandLine } from './command-line.ts';
 
-let person: CommandLine;
-beforeAll(() => {
-  person = commandLine();
-});
+const person = commandLine();
 afterAll(() => person.remove());
 
 async function explained(...args: string[]): Promise<readonly ExplainedCode[]> {

@@ -1,21 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { newKey } from '@svault/shared';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CommandLine, commandLine } from './command-line.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { BIN, commandLine } from './command-line.ts';
+import { answering } from './fake-servers.ts';
 
 // What only a process shows: pipes, signals, and what it is seen with from outside.
 
-const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
-let person: CommandLine;
-beforeAll(() => {
-  person = commandLine();
-});
+const person = commandLine();
 afterAll(() => person.remove());
 
 const inBash = (script: string): { out: string; err: string } => {
@@ -44,21 +37,11 @@ describe('a closed pipe', () => {
 });
 
 test('Ctrl-C while a control plane takes its time: exit 130, and no more than that', async () => {
-  const server = createServer(() => child.abort());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const child = new AbortController();
-  const SVAULT_BASE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    const said = await person.spawned(['ls'], {
-      env: { SVAULT_BASE_URL, SVAULT_KEY: newKey('svagent') },
-      interrupt: child.signal,
-    });
-    expect(said).toEqual({ code: 130, out: '', err: '' });
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  const SVAULT_BASE_URL = await answering(() => child.abort());
+  const env = { SVAULT_BASE_URL, SVAULT_KEY: newKey('svagent') };
+  const said = await person.spawned(['ls'], { env, interrupt: child.signal });
+  expect(said).toEqual({ code: 130, out: '', err: '' });
 });
 
 test('nothing is left in the folder where a command happens to be run', () => {

@@ -1,14 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { newKey } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CommandLine, commandLine } from './command-line.ts';
+import { BIN, type CommandLine } from './command-line.ts';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 
 // What a person sees and types at a real terminal, which `script` of util-linux makes.
 
-const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
 const hasTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
 const WITHOUT = hasTerminal ? '' : ' (NOT RUN: there is no script of util-linux)';
 
@@ -16,12 +14,9 @@ let stage: PairAndPeople;
 let person: CommandLine;
 beforeAll(async () => {
   stage = await pairAndPeople();
-  person = commandLine({ SVAULT_BASE_URL: stage.pair.controlPlaneUrl() });
+  person = stage.stranger({ SVAULT_BASE_URL: stage.pair.controlPlaneUrl() });
 });
-afterAll(async () => {
-  await stage.close();
-  person.remove();
-});
+afterAll(() => stage.close());
 
 /**
  * Runs a command line at a terminal and types, each time something is shown. What is on the screen behind it says whether the

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, describe, expect, test } from 'vitest';
+import { readStreamBounded } from '../src/secret-input/read-bounded.ts';
 import { readSecret } from '../src/secret-input/read-secret.ts';
+import { invocationAt, seat } from './command-line.ts';
 
 const dir = tempDir();
 afterAll(() => dir.remove());
@@ -19,24 +21,10 @@ async function read(
   source: { readonly file?: string; readonly argument?: string },
   stdin: readonly Uint8Array[] = [],
 ): Promise<{ readonly secret: string; readonly err: string }> {
-  let err = '';
-  const secret = await readSecret(
-    {
-      flags: { format: 'table', color: true },
-      terminal: {
-        out: () => expect.unreachable(),
-        err: (text) => void (err += text),
-        stdin: Readable.from(stdin, { objectMode: false }),
-        interactive: { in: false, out: false, err: false },
-        columns: undefined,
-      },
-      color: false,
-      env: {},
-      signal: new AbortController().signal,
-    },
-    { question: 'Secret', ...source },
-  );
-  return { secret, err };
+  const { said, terminal } = seat({ stdin: Readable.from(stdin, { objectMode: false }) });
+  const secret = await readSecret(invocationAt({ terminal }), { question: 'Secret', ...source });
+  expect(said.out).toBe('');
+  return { secret, err: said.err };
 }
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -93,34 +81,30 @@ describe('a secret', () => {
   });
 
   test('that is no text: exit 2, since it would be delivered as something else', async () => {
-    const message = expect.stringContaining('no UTF-8');
-    await expect(read({}, [Uint8Array.of(0xff, 0xfe, 0x41)])).rejects.toMatchObject({
-      exit: 'usage',
-      message,
-    });
+    const refused = { exit: 'usage', message: expect.stringContaining('no UTF-8') as string };
+    await expect(read({}, [Uint8Array.of(0xff, 0xfe, 0x41)])).rejects.toMatchObject(refused);
     const path = file('binary', Uint8Array.of(0xc0, 0x80));
-    await expect(read({ file: path })).rejects.toMatchObject({ exit: 'usage', message });
+    await expect(read({ file: path })).rejects.toMatchObject(refused);
+  });
+
+  test('that has no end is given up', async () => {
+    const stdin = Readable.from(
+      (function* (): Iterable<Buffer> {
+        for (;;) yield Buffer.alloc(7_000);
+      })(),
+    );
+    const { signal } = new AbortController();
+    await expect(readStreamBounded(stdin, 1_024, signal)).rejects.toMatchObject({
+      exit: 'usage',
+      message: expect.stringMatching(/^that is more than 1 KiB/) as string,
+    });
+    expect(stdin.destroyed).toBe(true);
   });
 
   test('is not waited for after Ctrl-C', async () => {
-    mkdirSync(join(dir.path, 'waiting'));
     const interruption = new AbortController();
-    const waiting = readSecret(
-      {
-        flags: { format: 'table', color: true },
-        terminal: {
-          out: () => undefined,
-          err: () => undefined,
-          stdin: new Readable({ read: () => interruption.abort() }),
-          interactive: { in: false, out: false, err: false },
-          columns: undefined,
-        },
-        color: false,
-        env: {},
-        signal: interruption.signal,
-      },
-      { question: 'Secret' },
-    );
+    const { terminal } = seat({ stdin: new Readable({ read: () => interruption.abort() }) });
+    const waiting = readSecret(invocationAt({ terminal }, interruption), { question: 'Secret' });
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
   });
 });

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type CommandLine, type Outcome, commandLine } from './command-line.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type CommandLine, type Outcome, someone } from './command-line.ts';
 import { fakeCompose } from './fake-compose.ts';
 
 /** As compose 2 prints it. */
@@ -15,31 +15,27 @@ esac`;
 let person: CommandLine;
 let folder: string;
 beforeEach(async () => {
-  person = commandLine();
+  person = someone();
   folder = join(person.dir, 'project');
-  const set = [
-    '--set',
-    'SV_WEBHOOK_URL=https://hook.example.org',
-    '--set',
-    'SV_WEBHOOK_SERVICE_URL=https://service.test',
-  ];
+  const urls = ['SV_WEBHOOK_URL=https://hook.example.org', 'SV_WEBHOOK_SERVICE_URL=https://service.test'];
+  const set = urls.flatMap((pair) => ['--set', pair]);
   const { code, err } = await person.svault(['webhook', 'init', folder, '--method', 'custom', ...set]);
   if (code !== 0) throw new Error(err);
 });
-afterEach(() => person.remove());
 
-const withPrograms = (
-  path: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): Promise<Outcome> => person.svault(['webhook', ...args], { env: { PATH: path, ...env } });
+const matching = (text: RegExp): string => expect.stringMatching(text) as string;
+/** Of the project, where these programs are. */
+const up = (PATH: string, env: Record<string, string> = {}, ...more: readonly string[]): Promise<Outcome> =>
+  person.svault(['webhook', 'up', folder, ...more], { env: { PATH, ...env } });
+const down = (PATH: string): Promise<Outcome> =>
+  person.svault(['webhook', 'down', folder], { env: { PATH } });
 
 describe('up', () => {
   test.each([{}, { v1: true }] as const)(
     'starts the project and waits until it is healthy (%j)',
     async (options) => {
       const compose = fakeCompose(person.dir, HEALTHY, options);
-      const { code, out, err } = await withPrograms(compose.path, ['up', folder]);
+      const { code, out, err } = await up(compose.path);
       expect({ code, out }).toEqual({ code: 0, out: '' });
       expect(err).toMatch(
         /^Container x-webhook-1 {2}Started\n.*https:\/\/hook\.example\.org\n.*svault webhook bind.*\n$/,
@@ -57,7 +53,7 @@ describe('up', () => {
 
   test('what compose says goes to stderr, and moves no cursor', async () => {
     const noisy = `${HEALTHY}\ncase "$1" in up) printf 'on stdout \\033[2J\\n'; printf 'on stderr \\033[2J\\n' >&2;; esac`;
-    const { code, out, err } = await withPrograms(fakeCompose(person.dir, noisy).path, ['up', folder]);
+    const { code, out, err } = await up(fakeCompose(person.dir, noisy).path);
     expect({ code, out }).toEqual({ code: 0, out: '' });
     for (const said of ['on stdout  [2J\n', 'on stderr  [2J\n']) expect(err).toContain(said);
     expect(err).not.toContain('\u001b');
@@ -70,7 +66,7 @@ describe('up', () => {
       SV_WEBHOOK_URL: 'https://evil.test',
       COMPOSE_FILE: '/etc/evil.yaml',
     };
-    await withPrograms(compose.path, ['up', folder], env);
+    await up(compose.path, env);
     expect(compose.calls().filter((line) => line.includes('='))).toEqual([]);
   });
 
@@ -101,16 +97,13 @@ describe('up', () => {
     ],
   ])('%s is one clear line', async (_what, script, code, said) => {
     const { path } = fakeCompose(person.dir, script);
-    const outcome = await withPrograms(path, ['up', folder]);
-    expect(outcome).toEqual({ code, out: '', err: expect.stringMatching(said) as string });
+    const outcome = await up(path);
+    expect(outcome).toEqual({ code, out: '', err: matching(said) });
   });
 
   test('says where neither version of compose is installed', async () => {
-    const { code, err } = await withPrograms(join(person.dir, 'nothing'), ['up', folder]);
-    expect([code, err]).toEqual([
-      5,
-      expect.stringMatching(/^error: neither docker compose nor docker-compose.*https:\/\/docs\.docker\.com/),
-    ]);
+    const err = matching(/^error: neither docker compose nor docker-compose.*https:\/\/docs\.docker\.com/);
+    expect(await up(join(person.dir, 'nothing'))).toEqual({ code: 5, out: '', err });
   });
 
   test.each([
@@ -125,10 +118,10 @@ describe('up', () => {
     const path = join(folder, name);
     if (name.includes('override')) writeFileSync(path, 'services: {}\n');
     chmodSync(path, mode);
-    const { code, err } = await withPrograms(compose.path, ['up', folder]);
+    const { code, err } = await up(compose.path);
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/^error: \S+ belongs to another user or can be changed by others/),
+      matching(/^error: \S+ belongs to another user or can be changed by others/),
     ]);
     expect(err).toContain(`${path} `);
     expect(() => compose.calls()).toThrow();
@@ -137,45 +130,35 @@ describe('up', () => {
   test('runs a project with additions of its owner’s', async () => {
     writeFileSync(join(folder, 'compose.override.yaml'), 'services: {}\n', { mode: 0o644 });
     const compose = fakeCompose(person.dir, HEALTHY);
-    expect(await withPrograms(compose.path, ['up', folder])).toMatchObject({ code: 0 });
+    expect(await up(compose.path)).toMatchObject({ code: 0 });
   });
 
   test('runs no compose file that svault did not write', async () => {
     const compose = fakeCompose(person.dir, HEALTHY);
     writeFileSync(join(folder, '.env'), 'A=1\n');
-    const { code, err } = await withPrograms(compose.path, ['up', folder]);
-    expect([code, err]).toEqual([
-      2,
-      expect.stringMatching(
-        /^error: there is no webhook project in .*: name the folder.*svault webhook init/,
-      ),
-    ]);
+    const err = matching(/^error: there is no webhook project in .*: name the folder.*svault webhook init/);
+    for (const command of [up, down]) expect(await command(compose.path)).toEqual({ code: 2, out: '', err });
   });
 
   test('Ctrl-C ends compose', async () => {
     const { path } = fakeCompose(person.dir, `case "$1" in up) exec /bin/sleep 60;; esac`);
     const interruption = new AbortController();
-    const running = person.svault(['webhook', 'up', folder], {
-      env: { PATH: path },
-      signal: interruption.signal,
-    });
+    const options = { env: { PATH: path }, signal: interruption.signal };
+    const running = person.svault(['webhook', 'up', folder], options);
     setTimeout(() => interruption.abort(), 100);
     expect(await running).toEqual({ code: 130, out: '', err: '' });
   });
 
   test('under --dry-run nothing is run', async () => {
-    const { code, err } = await withPrograms(join(person.dir, 'nothing'), ['up', folder, '--dry-run']);
-    expect([code, err]).toEqual([
-      0,
-      expect.stringMatching(/^would run, in .*: docker compose up --detach\n$/),
-    ]);
+    const err = matching(/^would run, in .*: docker compose up --detach\n$/);
+    expect(await up(join(person.dir, 'nothing'), {}, '--dry-run')).toEqual({ code: 0, out: '', err });
   });
 });
 
 describe('down', () => {
   test('stops the project, keeps its data and says what that means', async () => {
     const compose = fakeCompose(person.dir, '');
-    const { code, out, err } = await withPrograms(compose.path, ['down', folder]);
+    const { code, out, err } = await down(compose.path);
     expect({ code, out }).toEqual({ code: 0, out: '' });
     expect(err).toMatch(/no credential can be delivered/);
     expect(compose.calls()).toEqual(['config --quiet', 'ps', 'down --remove-orphans']);
@@ -183,7 +166,7 @@ describe('down', () => {
 
   test('says that credentials may still be delivered where it fails', async () => {
     const { path } = fakeCompose(person.dir, `case "$1" in down) exit 1;; esac`);
-    const { code, err } = await withPrograms(path, ['down', folder]);
+    const { code, err } = await down(path);
     expect([code, err]).toEqual([1, expect.stringMatching(/^error: .*may still be delivered/)]);
   });
 });

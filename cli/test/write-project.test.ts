@@ -9,18 +9,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tempDir } from '@svault/test-kit/temp-dir';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Failure } from '../src/failure.ts';
+import { someone } from './command-line.ts';
 import { type WholeProject, writeProject } from '../src/webhook-project/write-project.ts';
 
-let dir: ReturnType<typeof tempDir>;
+let root: string;
 let folder: string;
 beforeEach(() => {
-  dir = tempDir();
-  folder = join(dir.path, 'a', 'b');
+  root = someone().dir;
+  folder = join(root, 'a', 'b');
 });
-afterEach(() => dir.remove());
 
 const project = (more: Partial<WholeProject> = {}): WholeProject => ({
   folder,
@@ -36,7 +35,7 @@ const project = (more: Partial<WholeProject> = {}): WholeProject => ({
 const write = (what: WholeProject, replacing = false, signal = new AbortController().signal): Promise<void> =>
   writeProject(what, { replacing, signal });
 const modeOf = (path: string): number => statSync(join(folder, path)).mode & 0o777;
-const everything = (): string[] => readdirSync(dir.path, { recursive: true, encoding: 'utf8' }).toSorted();
+const everything = (): string[] => readdirSync(root, { recursive: true, encoding: 'utf8' }).toSorted();
 const usage = (said: RegExp): Partial<Failure> => ({
   exit: 'usage',
   message: expect.stringMatching(said) as string,
@@ -70,11 +69,8 @@ describe('writeProject', () => {
     writeFileSync(join(folder, 'compose.yaml'), 'mine\n');
     await expect(write(project({ secrets: [] }))).rejects.toMatchObject({ exit: 'failed' });
     expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe('mine\n');
-    await expect(
-      write(project({ secrets: [{ path: 'secrets/master.key', secret: 'other\n' }] }), true),
-    ).rejects.toMatchObject({
-      exit: 'failed',
-    });
+    const secrets = [{ path: 'secrets/master.key', secret: 'other\n' }];
+    await expect(write(project({ secrets }), true)).rejects.toMatchObject({ exit: 'failed' });
     expect(readFileSync(join(folder, 'secrets/master.key'), 'utf8')).toBe('made\n');
     await write(project({ secrets: [] }), true);
     expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe('new\n');
@@ -82,7 +78,7 @@ describe('writeProject', () => {
   });
 
   it('takes the place of a link instead of writing to where it leads', async () => {
-    const elsewhere = join(dir.path, 'elsewhere');
+    const elsewhere = join(root, 'elsewhere');
     writeFileSync(elsewhere, 'theirs\n');
     mkdirSync(folder, { recursive: true });
     symlinkSync(elsewhere, join(folder, 'compose.yaml'));
@@ -92,7 +88,7 @@ describe('writeProject', () => {
   });
 
   it.each([
-    ['a link', () => symlinkSync(dir.path, join(folder, 'secrets')), /is no folder, or a link to one/],
+    ['a link', () => symlinkSync(root, join(folder, 'secrets')), /is no folder, or a link to one/],
     [
       'open to others',
       () => mkdirSync(join(folder, 'secrets'), { mode: 0o755 }),
@@ -116,14 +112,14 @@ describe('writeProject', () => {
   it('leaves nothing, not even folders, where one file cannot be written or Ctrl-C comes', async () => {
     const impossible = { path: `tunnel/${'x'.repeat(300)}`, text: '' };
     const failing = project({ files: [{ path: 'compose.yaml', text: '' }, impossible] });
-    mkdirSync(join(dir.path, 'there'));
+    mkdirSync(join(root, 'there'));
     // Its place is taken only in the very last step.
-    mkdirSync(join(dir.path, 'there', 'tunnel', 'serve.json'), { recursive: true });
+    mkdirSync(join(root, 'there', 'tunnel', 'serve.json'), { recursive: true });
     await expect(write(failing)).rejects.toMatchObject({
       exit: 'failed',
       message: expect.stringContaining(folder) as string,
     });
-    await expect(write(project({ folder: join(dir.path, 'there') }))).rejects.toMatchObject({
+    await expect(write(project({ folder: join(root, 'there') }))).rejects.toMatchObject({
       exit: 'failed',
     });
     await expect(write(project(), false, AbortSignal.abort())).rejects.toThrow();

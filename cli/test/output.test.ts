@@ -1,12 +1,21 @@
-import { Readable } from 'node:stream';
 import stringWidth from 'string-width';
-import { expect, test } from 'vitest';
-import type { Format } from '../global-flags.ts';
-import type { Invocation } from '../invocation.ts';
-import { cut, fit } from './table.ts';
-import { jsonText } from './json-text.ts';
-import { exactLine, plainLine } from './plain-line.ts';
-import { type Shape, distance, printDone, printList, printOne, timeAndDistance } from './print.ts';
+import { describe, expect, test } from 'vitest';
+import { printValue } from '../src/commands/tokens/get.ts';
+import type { Format } from '../src/global-flags.ts';
+import type { Invocation } from '../src/invocation.ts';
+import { jsonText } from '../src/output/json-text.ts';
+import { exactLine, plainLine } from '../src/output/plain-line.ts';
+import {
+  type Shape,
+  distance,
+  printDone,
+  printList,
+  printOne,
+  timeAndDistance,
+} from '../src/output/print.ts';
+import { cut, fit } from '../src/output/table.ts';
+import { wantsColor } from '../src/output/wants-color.ts';
+import { invocationAt, seat } from './command-line.ts';
 
 interface Star {
   readonly name: string;
@@ -31,22 +40,10 @@ interface Sight {
 
 function seen(
   print: (invocation: Invocation) => void,
-  { format = 'table', columns, color = false }: { format?: Format; columns?: number; color?: boolean } = {},
+  { columns, ...flags }: { format?: Format; columns?: number; color?: boolean } = {},
 ): Sight {
-  const said = { out: '', err: '' };
-  print({
-    flags: { format, color },
-    color,
-    env: {},
-    signal: new AbortController().signal,
-    terminal: {
-      out: (text) => void (said.out += String(text)),
-      err: (text) => void (said.err += text),
-      stdin: Readable.from([]),
-      interactive: { in: false, out: columns !== undefined, err: false },
-      columns,
-    },
-  });
+  const { said, terminal } = seat({ isPerson: columns !== undefined, columns });
+  print(invocationAt({ terminal }, flags));
   return said;
 }
 
@@ -130,73 +127,23 @@ test('a name is exact for the next command, and plain on a terminal', () => {
   expect(exactLine('a\nb')).toBe('a b');
 });
 
+/** Each column: what its widest cell needs, and with less than what it says nothing any more. */
+const needsOf = (text: string) =>
+  text.split(' ').flatMap((need) => {
+    const [natural = 0, least = 0] = need.split('/').map(Number);
+    return need === '' ? [] : [{ natural, least }];
+  });
+
 test.each([
-  [
-    'needs less than there is',
-    [
-      [4, 4],
-      [9, 8],
-    ],
-    40,
-    [4, 9],
-  ],
-  [
-    'the one long column gives way',
-    [
-      [4, 4],
-      [90, 8],
-    ],
-    40,
-    [4, 34],
-  ],
-  [
-    'two long ones share evenly, the odd one goes to the first',
-    [
-      [90, 8],
-      [4, 4],
-      [60, 8],
-    ],
-    41,
-    [17, 4, 16],
-  ],
-  [
-    'nobody falls below its least',
-    [
-      [90, 8],
-      [26, 26],
-      [90, 8],
-    ],
-    46,
-    [8, 26, 8],
-  ],
-  [
-    'the last is left out where it would',
-    [
-      [90, 8],
-      [26, 26],
-      [90, 8],
-    ],
-    45,
-    [17, 26],
-  ],
-  [
-    'the first stays whatever happens',
-    [
-      [90, 8],
-      [26, 26],
-    ],
-    5,
-    [5],
-  ],
-  ['nothing', [], 5, []],
-] as const)('widths: %s', (_, needs, width, widths) => {
-  expect(
-    fit(
-      needs.map(([natural, least]) => ({ natural, least })),
-      width,
-      2,
-    ),
-  ).toEqual(widths);
+  ['needs less than there is', '4/4 9/8', 40, [4, 9]],
+  ['the one long column gives way', '4/4 90/8', 40, [4, 34]],
+  ['two long ones share evenly, the odd one goes to the first', '90/8 4/4 60/8', 41, [17, 4, 16]],
+  ['nobody falls below its least', '90/8 26/26 90/8', 46, [8, 26, 8]],
+  ['the last is left out where it would', '90/8 26/26 90/8', 45, [17, 26]],
+  ['the first stays whatever happens', '90/8 26/26', 5, [5]],
+  ['nothing', '', 5, []],
+])('widths: %s', (_, needs, width, widths) => {
+  expect(fit(needsOf(needs), width, 2)).toEqual(widths);
 });
 
 test('a cut halves nothing that shows as one', () => {
@@ -228,4 +175,44 @@ test.each([
 test('a time by itself keeps its digits', () => {
   expect(timeAndDistance('2026-02-01T12:00:00Z', NOW)).toBe('2026-02-01T12:00:00Z (28 d ago)');
   expect(timeAndDistance('2025-02-01T12:00:00Z', NOW)).toBe('2025-02-01T12:00:00Z');
+});
+
+describe('a value', () => {
+  const printed = (value: string, columns?: number): Sight =>
+    seen((invocation) => printValue(invocation, value), columns === undefined ? {} : { columns });
+
+  test.each(['s3cret', 'two\nlines\n', '\u001b[31mred\u0000', '\u202ereversed', ''])(
+    'is printed as it is into a pipe: %j',
+    (value) => expect(printed(value)).toEqual({ out: value, err: '' }),
+  );
+
+  test.each([
+    ['s3cret', 's3cret\n'],
+    ['a\tb\r\nc\n', 'a\tb\nc\n'],
+    ['emoji 👩‍🔧', 'emoji 👩‍🔧\n'],
+  ])('ends with one line break on a terminal: %j', (value, out) =>
+    expect(printed(value, 80)).toEqual({ out, err: '' }),
+  );
+
+  test.each([
+    ['\u001b]0;title\u0007', '\\u{1b}]0;title\\u{7}\n'],
+    ['a\u0008b', 'a\\u{8}b\n'],
+    ['\u009b2J', '\\u{9b}2J\n'],
+    ['\u202etxt', '\\u{202e}txt\n'],
+    ['a\rb', 'a\\u{d}b\n'],
+  ])('moves no cursor on a terminal, and that is said: %j', (value, out) => {
+    const err = expect.stringMatching(/a terminal does not show/) as string;
+    expect(printed(value, 80)).toEqual({ out, err });
+  });
+});
+
+test.each([
+  ['a terminal', true, { TERM: 'xterm-256color' }, true],
+  ['a terminal that says nothing of itself', true, {}, true],
+  ['no terminal', false, { TERM: 'xterm' }, false],
+  ['a terminal without any', true, { TERM: 'dumb' }, false],
+  ['NO_COLOR', true, { NO_COLOR: '0' }, false],
+  ['an empty NO_COLOR', true, { NO_COLOR: '' }, true],
+])('colours at %s', (_, isPerson, env, wanted) => {
+  expect(wantsColor({ ...seat({ isPerson }), env })).toBe(wanted);
 });
