@@ -52,6 +52,21 @@ test('the OpenAPI document describes every mounted management route and no other
   expect(mounted.sort()).toEqual(documented.sort());
 });
 
+test('every route rejects members of a body that its schema does not name', async () => {
+  const { components, paths } = (await service.anyone('GET', '/api/openapi.json')).json;
+  const bodies = Object.values<object>(paths).flatMap((methods) =>
+    Object.values(methods).flatMap(
+      ({ requestBody }) => requestBody?.content['application/json'].schema ?? [],
+    ),
+  );
+  expect(bodies.length).toBeGreaterThan(15);
+  for (const { $ref, ...inline } of bodies)
+    expect($ref === undefined ? inline : components.schemas[$ref.split('/').at(-1)]).toMatchObject({
+      type: 'object',
+      additionalProperties: false,
+    });
+});
+
 test('no response schema has a member that could hold a credential', async () => {
   const { components, paths } = (await service.anyone('GET', '/api/openapi.json')).json;
   // What the command-line client is given are keys to this service, which it makes itself.
