@@ -1,8 +1,7 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
-import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import { EMPTY_CHAIN } from '../../src/audit/chain.ts';
+import { type ChainBreak, EMPTY_CHAIN } from '../../src/audit/chain.ts';
 import { verifyLog } from '../../src/audit/verify.ts';
 import { AUDIT_COLUMNS } from '../../src/store/kysely/audit-rows.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -15,7 +14,7 @@ let vaultId: Id<'vlt'>;
 useStore((opened) => (database = opened), clock);
 
 /** A log of ten events, half of them written on the path of credential requests. */
-async function makeLog(): Promise<void> {
+beforeEach(async () => {
   vaultId = newId('vlt');
   const [agentId, userId] = [newId('agt'), newId('usr')];
   await database.unitOfWork.run(vaultId, ({ vaults }) => vaults.add({ id: vaultId, createdAt: 'now' }));
@@ -39,8 +38,7 @@ async function makeLog(): Promise<void> {
   const write = (event: (typeof five)[number]): Promise<boolean> =>
     database.auditCommit.write({ event: { ...event, ...asked }, touchCaller: false, onlyIf: undefined });
   await Promise.all(five.map(write));
-}
-beforeEach(makeLog);
+});
 
 const verdict = () => verifyLog(database.stores.audit, vaultId);
 const events = () => sql.table('audit_events');
@@ -86,33 +84,29 @@ it.each(changes)('verifyLog finds a changed row: %s', async (_what, assignment) 
   expect(await verdict()).toEqual({ intact: false, seq: 6, problem: 'changed' });
 });
 
-it.each([1, 2, 5, 9])('verifyLog finds that row %i is missing', async (seq) => {
-  await tamper(remove(seq));
-  expect(await verdict()).toEqual({ intact: false, seq, problem: 'missing' });
-});
+const swap = (one: number, other: number) => [move(one, 1_000), move(other, one), move(1_000, other)];
 
-it('verifyLog finds that the last rows are missing', async () => {
-  await tamper(remove(9), remove(10));
-  expect(await verdict()).toEqual({ intact: false, seq: 9, problem: 'cut' });
-});
-
-it('verifyLog finds that all rows are missing', async () => {
-  await tamper(sql`delete from ${events()} where vault_id = ${vaultId}`);
-  expect(await verdict()).toEqual({ intact: false, seq: 1, problem: 'cut' });
-});
-
-it.each([
-  [3, 4],
-  [3, 8],
-  [1, 10],
-])('finds that rows %i and %i changed places', async (one, other) => {
-  await tamper(move(one, 1_000), move(other, one), move(1_000, other));
-  expect(await verdict()).toEqual({ intact: false, seq: one, problem: 'changed' });
-});
-
-it('verifyLog finds that rows were renumbered over a removed one', async () => {
-  await tamper(remove(4), ...[5, 6, 7, 8, 9, 10].map((seq) => move(seq, seq - 1)));
-  expect(await verdict()).toEqual({ intact: false, seq: 4, problem: 'changed' });
+it.each<[string, number, ChainBreak['problem'], () => readonly ReturnType<typeof sql>[]]>([
+  ['the first row is missing', 1, 'missing', () => [remove(1)]],
+  ['a row is missing', 5, 'missing', () => [remove(5)]],
+  ['the last rows are missing', 9, 'cut', () => [remove(9), remove(10)]],
+  ['all rows are missing', 1, 'cut', () => [sql`delete from ${events()} where vault_id = ${vaultId}`]],
+  ['two rows changed places', 3, 'changed', () => swap(3, 8)],
+  ['the first and the last row changed places', 1, 'changed', () => swap(1, 10)],
+  ['a row was replaced by another', 8, 'changed', () => [remove(8), copy(4, 8)]],
+  [
+    'rows were renumbered over a removed one',
+    4,
+    'changed',
+    () => [remove(4), ...[5, 6, 7, 8, 9, 10].map((seq) => move(seq, seq - 1))],
+  ],
+  ['a row was put in behind the head', 11, 'added', () => [copy(4, 11)]],
+  ['a row was put in far behind the head', 1_000, 'added', () => [copy(4, 1_000)]],
+  ['a row was put in before the first one', 0, 'added', () => [copy(4, 0)]],
+  ['a row was put in with a number below zero', -5, 'added', () => [copy(4, -5)]],
+])('verifyLog finds that %s', async (_what, seq, problem, statements) => {
+  await tamper(...statements());
+  expect(await verdict()).toEqual({ intact: false, seq, problem });
 });
 
 it('verifyLog finds a row of another account', async () => {
@@ -122,16 +116,6 @@ it('verifyLog finds a row of another account', async () => {
   );
   await tamper(remove(1), sql`update ${events()} set vault_id = ${vaultId} where vault_id = ${other}`);
   expect(await verdict()).toEqual({ intact: false, seq: 1, problem: 'changed' });
-});
-
-it.each([
-  ['behind the head', 11],
-  ['far behind the head', 1_000],
-  ['before the first one', 0],
-  ['with a number below zero', -5],
-])('finds a row that was put in %s', async (_where, seq) => {
-  await tamper(copy(4, seq));
-  expect(await verdict()).toEqual({ intact: false, seq, problem: 'added' });
 });
 
 it('verifyLog finds a row that retention removed and that was inserted again', async () => {
@@ -149,44 +133,11 @@ it('verifyLog finds that the chain itself was deleted', async () => {
   expect(await database.stores.audit.vaultsToVerify()).toContain(vaultId);
 });
 
-it('verifyLog finds any change of any row', async () => {
-  const seq = fc.integer({ min: 1, max: 10 });
-  const two = fc.uniqueArray(seq, { minLength: 2, maxLength: 2 });
-  const tampering = fc.oneof(
-    fc.record({ kind: fc.constant('remove' as const), rows: fc.uniqueArray(seq, { minLength: 1 }) }),
-    fc.record({ kind: fc.constant('swap' as const), rows: two }),
-    fc.record({ kind: fc.constant('replace' as const), rows: two }),
-    fc.record({
-      kind: fc.constant('put in' as const),
-      rows: fc.tuple(seq, fc.integer({ min: 11, max: 99 })),
-    }),
-    fc.record({ kind: fc.constant('shift' as const), rows: fc.tuple(fc.integer({ min: 1, max: 9 })) }),
-  );
-  await fc.assert(
-    fc.asyncProperty(tampering, async ({ kind, rows: [one = 0, other = 0, ...more] }) => {
-      await makeLog();
-      if (kind === 'remove') await tamper(...[one, other, ...more].map(remove));
-      if (kind === 'swap') await tamper(move(one, 1_000), move(other, one), move(1_000, other));
-      if (kind === 'replace') await tamper(remove(other), copy(one, other));
-      if (kind === 'put in') await tamper(copy(one, other));
-      if (kind === 'shift')
-        await tamper(remove(one), ...Array.from({ length: 10 - one }, (_, n) => move(one + n + 1, one + n)));
-      expect([kind, one, other, await verdict()]).toEqual([
-        kind,
-        one,
-        other,
-        expect.objectContaining({ intact: false }),
-      ]);
-    }),
-    { numRuns: 25 },
-  );
-});
-
 it.each([
   ['the head moved back behind rows that were taken out', sql`head_seq = 8`],
   ['another hash at the head', sql`head_hash = ${'0'.repeat(64)}`],
   ['the start moved, to hide the first rows', sql`start_seq = 3`],
-])('finds %s', async (_what, assignment) => {
+])('verifyLog finds %s', async (_what, assignment) => {
   await tamper(sql`update audit_chains set ${assignment} where vault_id = ${vaultId}`);
   expect(await verdict()).toMatchObject({ intact: false });
 });
