@@ -35,6 +35,8 @@ export interface Cause {
   readonly by: (world: World, of: string) => Promise<Answer>;
   /** The expected event, without its actor. */
   readonly says?: (world: World, of: string) => Partial<LoggedEvent>;
+  /** All that it writes, oldest first; by default this event alone. */
+  readonly events?: readonly AuditEventType[];
   /** By default the owner. */
   readonly actor?: 'agent' | 'service';
   /** A path whose response the request changes; undefined where it changes the log only. */
@@ -176,6 +178,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     shows: GRANTS,
   },
   GRANT_EXPIRED: {
+    events: ['GRANT_EXPIRED', 'AGENT_CREDENTIAL_ACCESS'],
     before: async ({ agent, post, service }) => {
       await post(`/api/agents/${agent.id}/grants`, { serviceName: 'hourly', expiresInSeconds: 3_600 });
       service.clock.advance(3_600_000);
@@ -206,6 +209,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     says: () => ({ serviceName: 'owners' }),
   },
   TOKEN_CREATED: {
+    events: ['TOKEN_CREATED', 'TOKEN_STORE_TICKET'],
     by: ({ post }) => post('/api/tokens', { serviceName: 'made', tokenType: 'JWT' }),
     says: () => ({ serviceName: 'made', detail: { tokenType: 'JWT' } }),
     shows: () => '/api/tokens?limit=100',
@@ -332,6 +336,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     shows: PROXIES,
   },
   MEMBER_CREATED: {
+    events: ['MEMBER_CREATED', 'MEMBER_UPDATED'],
     by: ({ post }) => post('/api/members', { email: 'made@example.org', role: 'member' }),
     says: () => ({ detail: { memberId: matching(/^usr_/), role: 'member' } }),
     shows: MEMBERS,
@@ -403,6 +408,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     says: ({ service }) => ({ detail: containing({ webhookId: service.webhook.webhookId }) }),
   },
   WEBHOOK_LOG_CONTRADICTION: {
+    events: ['AGENT_CREATED', 'WEBHOOK_LOG_CONTRADICTION'],
     later: true,
     actor: 'service',
     // A contradiction needs a former head.
