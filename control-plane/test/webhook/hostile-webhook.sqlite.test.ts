@@ -107,22 +107,18 @@ describe('a webhook whose answers are too large', () => {
     expect(answers).toBe(before + 1);
   });
 
-  it.each<readonly [string, Fault]>([
-    [
-      '2,000 headers',
-      answering(
-        '{}',
-        Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`x-${n}`, 'x'.repeat(30)])),
-      ),
-    ],
-    ['nonsense', answering('<html>')],
-    ['a list of nothing', answering('[]')],
-    ['brackets without an end', answering('['.repeat(4_000))],
-  ])('that answers with %s is neither offline nor has an effect', async (_what, fault) => {
+  it('is neither offline nor has an effect where it answers with anything else', async () => {
     const agent = await service.agent('github');
-    service.webhook.fault = () => fault;
-    expect(await view()).toMatchObject({ bound: true, reachable: false });
-    expect((await agent.get('github')).status).toBe(307);
+    const many = Array.from({ length: 2_000 }, (_, n) => [`x-${n}`, 'x'.repeat(30)] as const);
+    const answers = [
+      answering('{}', Object.fromEntries(many)),
+      ...['<html>', '[]', '['.repeat(4_000)].map((text) => answering(text)),
+    ];
+    for (const fault of answers) {
+      service.webhook.fault = () => fault;
+      expect(await view()).toMatchObject({ bound: true, reachable: false });
+      expect((await agent.get('github')).status).toBe(307);
+    }
   });
 });
 

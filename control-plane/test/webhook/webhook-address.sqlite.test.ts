@@ -66,96 +66,34 @@ afterEach(() => expect(trap.connections()).toBe(0));
 
 const offer = (webhookUrl: string) => ({ code: randomUUID(), webhookUrl, hmacHash: 'a'.repeat(64) });
 
-/** 127.0.0.1 and its neighbours in every notation; `PORT` is where the trap listens. */
-const LOOPBACK = [
+/**
+ * One of each class; every notation is in shared/test/egress-refusals.test.ts, every range in address-verdict.test.ts, every
+ * malformed address in shared/src/signing/webhook-address.test.ts. `PORT` is where the trap listens.
+ */
+const REJECTED = [
   'https://127.0.0.1:PORT',
-  'https://127.1:PORT',
-  'https://127.0.1:PORT',
   'https://2130706433:PORT',
-  'https://0x7f000001:PORT',
-  'https://0x7f.0.0.1:PORT',
   'https://0x7f.1:PORT',
-  'https://017700000001:PORT',
-  'https://0177.0.0.01:PORT',
-  'https://127.000.000.001:PORT',
   'https://127.0.0.1.:PORT',
-  'https://0:PORT',
-  'https://0.0.0.0:PORT',
-  'https://%31%32%37.0.0.1:PORT',
   'https://１２７.０.０.１:PORT',
-  'https://127。0。0。1:PORT',
   'https://[::1]:PORT',
-  'https://[0:0:0:0:0:0:0:1]:PORT',
-  'https://[::]:PORT',
-  'https://[::127.0.0.1]:PORT',
   'https://[::ffff:127.0.0.1]:PORT',
-  'https://[::ffff:7f00:1]:PORT',
-  'https://[0:0:0:0:0:ffff:7f00:0001]:PORT',
   'https://[64:ff9b::7f00:1]:PORT',
-  'https://[64:ff9b::127.0.0.1]:PORT',
-  'https://[64:ff9b:1::7f00:1]:PORT',
-  'https://[2002:7f00:1::]:PORT',
-  'https://[2001:0:7f00:1::]:PORT',
-  'https://[::1%25lo]:PORT',
   'https://localhost:PORT',
-  'https://LOCALHOST:PORT',
-  'https://ⓛocalhost:PORT',
-];
-
-/** Places inside, which no trap of a test can stand at: refused by the same answer, before any connection. */
-const INSIDE = [
   'https://169.254.169.254',
-  'https://[fd00:ec2::254]',
-  'https://[fe80::1]',
-  'https://[fec0::1]',
-  'https://[ff02::1]',
   'https://10.0.0.1',
-  'https://172.16.0.1',
-  'https://192.168.1.1',
-  'https://3232235777',
-  'https://100.64.0.1',
-  'https://192.0.0.1',
-  'https://198.18.0.1',
-  'https://192.0.2.1',
-  'https://224.0.0.1',
-  'https://240.0.0.1',
-  'https://255.255.255.255',
-];
-
-const NOT_HTTPS = [
+  'https://[fe80::1]',
   'http://127.0.0.1:PORT',
   'http://93.184.216.34',
   'ftp://127.0.0.1:PORT',
-  'ws://127.0.0.1:PORT',
-  'wss://127.0.0.1:PORT',
-  'gopher://127.0.0.1:PORT',
   'file:///etc/passwd',
-  'data:text/plain,x',
   'javascript:alert(1)',
-  'unix:/var/run/docker.sock',
-  'blob:https://example.org/x',
   '//127.0.0.1:PORT',
-  '127.0.0.1:PORT',
-];
-
-/** What looks like another place than the one it leads to. */
-const MISLEADING = [
-  'https://user@127.0.0.1:PORT',
-  'https://user:password@example.org',
   'https://example.org@127.0.0.1:PORT',
-  'https://example.org%40127.0.0.1:PORT',
-  'https://example.org:443@127.0.0.1:PORT/',
-  'https://127.0.0.1:PORT\\@example.org',
   'https://127.0.0.1:PORT#@example.org',
   'https://127.0.0.1:PORT?@example.org',
-  'https://example.org/?next=https://127.0.0.1:PORT',
   'https://example.org/../%2e%2e/v1',
-  'https://example.org/a b',
   'https://example.org/\r\nHost: evil',
-  ' https://127.0.0.1:PORT',
-  'https:127.0.0.1:PORT',
-  'https:///127.0.0.1:PORT',
-  'https://',
   '',
 ];
 
@@ -171,14 +109,11 @@ describe('without an entry in SV_EGRESS_ALLOW', () => {
   const bind = (webhookUrl: string): Promise<Answer> =>
     service.admin('POST', '/api/webhook/bind', { body: offer(webhookUrl) });
 
-  test.each([...LOOPBACK, ...INSIDE, ...NOT_HTTPS, ...MISLEADING])(
-    'the webhook address %j is rejected',
-    async (address) => {
-      const { status, json } = await bind(at(address));
-      expect([status, json.code, json.issues[0].path]).toEqual([422, 'INVALID_ARGUMENT', 'webhookUrl']);
-      expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
-    },
-  );
+  test.each(REJECTED)('the webhook address %j is rejected', async (address) => {
+    const { status, json } = await bind(at(address));
+    expect([status, json.code, json.issues[0].path]).toEqual([422, 'INVALID_ARGUMENT', 'webhookUrl']);
+    expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
+  });
 
   test.each(['localhost.', 'ip6-localhost', 'localhost.localdomain', hostname()])(
     'the name %s is refused where it resolves to this machine',
@@ -190,7 +125,7 @@ describe('without an entry in SV_EGRESS_ALLOW', () => {
 
   test('the bind page rejects the same addresses as the API', async () => {
     const owner = await signInBy(service, service.running.ownerLink ?? '');
-    for (const address of LOOPBACK) {
+    for (const address of REJECTED.slice(0, 9)) {
       const rawBody = new URLSearchParams(offer(at(address))).toString();
       const headers = { 'content-type': 'application/x-www-form-urlencoded' };
       const { status } = await owner('POST', '/vault/webhook-bind', { rawBody, headers });
