@@ -2,14 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Account, CANARY, type TwoAccounts, twoAccounts } from './isolation/accounts.ts';
 import { type Answer, clientOf } from './support/management-service.ts';
 import { ERAS, type McpClient, type ToolAnswer, mcpAgentOn, mcpClientOf } from './support/mcp-steps.ts';
-import {
-  type ClientSession,
-  WIDE_LIMITS,
-  isActive,
-  postOauth,
-  refresh,
-  errorIn,
-} from './support/oauth-client.ts';
+import { type ClientSession, WIDE_LIMITS, isActive, refresh, errorIn } from './support/oauth-client.ts';
 import { CREDENTIALS } from './support/service-steps.ts';
 
 /*
@@ -135,20 +128,6 @@ describe.each(ERAS)('by MCP, in %s', (era) => {
       expect(content.credentialUrl.startsWith(`${accounts.stranger.webhook.url}/`)).toBe(true);
       expectNothingOfTheirs(answer);
     }));
-
-  test('a cursor of their history is like one that is none', async () => {
-    const history = (agent: TestAgent, more: object) =>
-      agent.callers[0]!.call(era, 'credential_history', { service: SHARED, ...more });
-    const { nextCursor } = (await history(theirs, { limit: 1 })).content;
-    expect(nextCursor).toEqual(expect.any(String));
-    const [foreign, none] = [
-      await history(own, { cursor: nextCursor }),
-      await history(own, { cursor: 'nonsense' }),
-    ];
-    expect(foreign.content).toMatchObject({ code: 'INVALID_ARGUMENT' });
-    expect(outside(foreign.answer, '-')).toEqual(outside(none.answer, '-'));
-    accounts.service.clock.advance(60_000);
-  });
 });
 
 test('one account’s calls, misses and handshakes use up nothing of the other’s', async () => {
@@ -170,19 +149,6 @@ test('one account’s calls, misses and handshakes use up nothing of the other�
   }
   expect((await accounts.owner.call('GET', '/api/limits/lockouts')).json.items).toEqual([]);
   accounts.service.clock.advance(3_600_000);
-});
-
-test('a lock, and an agent with MCP off, are those of one account', async () => {
-  const { stranger, service } = accounts;
-  const { id, apiKey } = await mcpAgentOn({ admin: stranger.call }, SHARED);
-  await stranger.call('PATCH', `/api/agents/${id}`, { body: { mcpEnabled: false } });
-  expect((await mcpClientOf(service, apiKey).call2025('whoami')).status).toBe(403);
-  await stranger.call('POST', '/api/vault/lock');
-  const [caller] = theirs.callers;
-  expect((await caller!.call2025('get_credential', { service: SHARED })).content).toHaveProperty(
-    'credentialUrl',
-  );
-  await stranger.call('POST', '/api/vault/unlock');
 });
 
 describe('at OAuth’s endpoints', () => {
@@ -218,17 +184,5 @@ describe('at OAuth’s endpoints', () => {
     expect([await newest(owner), await newest(stranger)]).toEqual(before);
     for (const session of [victim, attacker]) expect(await isActive({ service }, session)).toBe(true);
     expect((await refresh({ service }, victim)).status).toBe(200);
-  });
-
-  test('a session tells, and is ended, as the one that it is: the other account’s goes on', async () => {
-    const { owner, stranger, service } = accounts;
-    const [one, other] = [
-      await owner.connect((await mcpAgentOn({ admin: owner.call })).id),
-      await stranger.connect((await mcpAgentOn({ admin: stranger.call })).id),
-    ];
-    const before = await newest(owner);
-    await postOauth(service, 'revoke', { token: other.refreshToken });
-    expect([await isActive({ service }, one), await isActive({ service }, other)]).toEqual([true, false]);
-    expect(await newest(owner)).toBe(before);
   });
 });

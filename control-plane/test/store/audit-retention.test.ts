@@ -129,8 +129,8 @@ describe('audit retention', () => {
   });
 
   it('covers every account, a page at a time', async () => {
-    const vaults = Array.from({ length: 120 }, () => newId('vlt'));
-    for (const each of vaults) await write(2, 's', each);
+    const vaults = Array.from({ length: 101 }, () => newId('vlt'));
+    await Promise.all(vaults.map((each) => write(2, 's', each)));
     clock.advance(DAYS * DAY + 1);
     await retention().run();
     for (const each of vaults) expect(await kept(each)).toEqual([2]);
@@ -138,27 +138,6 @@ describe('audit retention', () => {
 });
 
 describe('audit retention under faults', () => {
-  it('continues in the next run after a stop between two steps', async () => {
-    await write(600);
-    clock.advance(DAYS * DAY + 1);
-    await write(1);
-    let steps = 0;
-    const dying: UnitOfWork = {
-      ...database.unitOfWork,
-      run: (vault, work) =>
-        vault === vaultId && steps++ > 0
-          ? Promise.reject(new Error('killed'))
-          : database.unitOfWork.run(vault, work),
-    };
-    await retention(dying).run();
-    const left = await kept();
-    expect(left.length).toBeGreaterThan(1);
-    expect(left.length).toBeLessThan(601);
-    expect(await verdict()).toMatchObject({ intact: true, events: left.length });
-    await retention().run();
-    expect(await kept()).toEqual([601]);
-  });
-
   it('undoes a step that a stop interrupts', async () => {
     await write(10);
     clock.advance(DAYS * DAY + 1);
@@ -174,21 +153,15 @@ describe('audit retention under faults', () => {
     await retention(dying).run();
     expect(await kept()).toEqual(from(1, 11));
     expect(await verdict()).toMatchObject({ intact: true, events: 11 });
+    await retention().run();
+    expect(await kept()).toEqual([11]);
   });
 
-  it('removes each event once from two processes, and the chain verifies', async () => {
+  it('removes each event once from two processes, beside writes, and the chain verifies', async () => {
     await write(900);
     clock.advance(DAYS * DAY + 1);
-    await write(3);
-    await Promise.all([retention().run(), retention().run(), retention().run()]);
-    expect(await kept()).toEqual(from(901, 903));
-    expect(await verdict()).toMatchObject({ intact: true, events: 3 });
-  });
-
-  it('runs beside writes, and the chain verifies', async () => {
-    await write(900);
-    clock.advance(DAYS * DAY + 1);
-    await Promise.all([retention().run(), ...Array.from({ length: 20 }, () => write(1))]);
+    const runs = [retention().run(), retention().run()];
+    await Promise.all([...runs, ...Array.from({ length: 20 }, () => write(1))]);
     await retention().run();
     expect(await verdict()).toMatchObject({ intact: true, head: { seq: 920 } });
     expect(await kept()).toEqual(from(901, 920));

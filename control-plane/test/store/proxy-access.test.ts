@@ -100,11 +100,6 @@ describe('the record of a use', () => {
   const written = async (): Promise<number> =>
     (await database.stores.audit.after(account.vaultId, 0, 100)).length;
 
-  it('sets the proxy’s lastUsedAt', async () => {
-    expect(await write()).toBe(true);
-    expect([await written(), (await find())?.lastUsedAt]).toEqual([1, NOW]);
-  });
-
   const writeAgent = (): Promise<boolean> =>
     database.auditCommit.write({ event: account.event('github'), touchCaller: true, onlyIf: account.onlyIf });
   const agentUsedAt = async () =>
@@ -114,16 +109,6 @@ describe('the record of a use', () => {
     const changed = write({ ...account.onlyIf, accountRevision: 1 });
     expect([await Promise.all([changed, writeAgent()]), await written()]).toEqual([[false, true], 1]);
     expect([(await find())?.lastUsedAt, await agentUsedAt()]).toEqual([null, NOW]);
-  });
-
-  it('counts all of its lifetime uses, or none', async () => {
-    const use = { ruleId: 'rul_1', targetType: 'proxy', targetId: proxy.id, limit: 2 } as const;
-    const uses = [use, { ...use, ruleId: 'rul_2', limit: 1 }];
-    expect(await write({ ...account.onlyIf, uses })).toBe(true);
-    expect(await write({ ...account.onlyIf, uses })).toBe(false);
-    expect(await write({ ...account.onlyIf, uses: [use] })).toBe(true);
-    expect(await write({ ...account.onlyIf, uses: [use] })).toBe(false);
-    expect(await written()).toBe(2);
   });
 
   it('keeps its own precondition when it is written together with an agent’s access', async () => {
