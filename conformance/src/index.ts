@@ -3,7 +3,7 @@ export { BaselineRefused, parseBaseline } from './report/baseline.ts';
 export type { Baseline } from './report/baseline.ts';
 export { parseRegistrationLink } from './binding/registration-link.ts';
 export type { Answer, Sent } from './http/client.ts';
-export type { Patience } from './http/patience.ts';
+export type { RunLimits } from './http/run-limits.ts';
 export { CHECKS, selectChecks, UnknownCheck } from './registry.ts';
 export { loadRequirements } from './requirements.ts';
 export type { Requirement } from './requirements.ts';

@@ -5,7 +5,7 @@ import { CheckSkipped, NotTestable, type Outcome, outcomeOf } from './check/outc
 import type { Check } from './check/check.ts';
 import { forgeSignature } from './forge/signature.ts';
 import { createClient, NoAnswer, type Client } from './http/client.ts';
-import { PATIENCE, withPatience, type Patience } from './http/patience.ts';
+import { RUN_LIMITS, withRunLimits, type RunLimits } from './http/run-limits.ts';
 import { jsonObject } from './http/read-answer.ts';
 import { withJournal, type Journal } from './redaction/journal.ts';
 import type { Requirement } from './requirements.ts';
@@ -32,8 +32,8 @@ export interface RunOptions {
    * that was bound before is bound for somebody.
    */
   readonly mayReplaceKey?: boolean | undefined;
-  /** Absent: {@link PATIENCE}. */
-  readonly patience?: Patience;
+  /** Absent: {@link RUN_LIMITS}. */
+  readonly patience?: RunLimits;
   /** Faster, where the webhook is known to be at ease with it. */
   readonly reusesConnections?: boolean;
   /** Called as soon as an invitation became a binding. */
@@ -54,7 +54,7 @@ export interface Run {
   readonly journal: Journal;
 }
 
-/** The suite's own server cannot listen where it was told to. */
+/** The suite's own server cannot listen at the given address. */
 export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable';
 }
@@ -79,10 +79,10 @@ interface Introduction {
  * @throws UpstreamUnavailable
  */
 export async function startRun(options: RunOptions): Promise<Run> {
-  const { webhook, requirements, patience = PATIENCE, mayReplaceKey = 'invitation' in webhook } = options;
+  const { webhook, requirements, patience = RUN_LIMITS, mayReplaceKey = 'invitation' in webhook } = options;
   const server = await listen(options.upstream ?? LOOPBACK);
   const wire = createClient({ ...webhook.address, reusesConnections: options.reusesConnections });
-  const patient = withPatience(wire, patience, () => performance.now());
+  const patient = withRunLimits(wire, patience, () => performance.now());
   const { client, journal } = withJournal(patient, () => Date.now());
   journal.secrets.learn('invitation' in webhook ? webhook.invitation.code : webhook.binding.key.secret);
   const introduction = await introduce(options, client, { upstream: async () => server, mayReplaceKey });
@@ -106,7 +106,7 @@ export async function startRun(options: RunOptions): Promise<Run> {
       return { check, level, requirements: observed, outcome, durationMs: performance.now() - from };
     },
     async end() {
-      // A webhook that fails here has failed the checks that stored; there is nobody left to tell.
+      // A webhook that fails here has failed the checks that stored; there is nothing left to report.
       if (!(toolbox instanceof NotTestable)) await atMost(CLEAR_UP_MS, toolbox.clearUp());
       client.close();
       await server.close();
@@ -189,8 +189,8 @@ async function claimsOf(client: Client, target: Target): Promise<ReadonlySet<Cap
   const health = await client.send({ ...request, headers, signatureBase: base });
   const claimed = jsonObject(health)?.['capabilities'];
   if (!Array.isArray(claimed)) return new NotTestable('POST /v1/health does not say what it can do', health);
-  const told: readonly unknown[] = claimed;
-  return new Set(CAPABILITIES.filter((each) => told.includes(each)));
+  const returned: readonly unknown[] = claimed;
+  return new Set(CAPABILITIES.filter((each) => returned.includes(each)));
 }
 
 async function perform(check: Check, { invited, transcript, toolbox, claims }: Introduction): Promise<void> {

@@ -16,7 +16,7 @@ import { requirements } from './suite.ts';
 const PAGE = fileURLToPath(new URL('../AUTHORING.md', import.meta.url));
 const page = readFileSync(PAGE, 'utf8');
 
-/** What its readers are told to run, without the program's name. */
+/** The commands for its readers, without the program's name. */
 const COMMANDS = [...page.matchAll(/^```sh\n(.*?)^```$/gms)]
   .flatMap(([, block = '']) => block.trim().split('\n'))
   .map((line) => [line.slice('npx svault-conformance '.length), line] as const)

@@ -8,7 +8,7 @@ import type { WebhookToTest } from '../src/target.ts';
 import { loadRequirements } from '../src/requirements.ts';
 
 /** Enough to see that it ends; hostile-servers.hard.test.ts runs them with the patience of a real run. */
-const IMPATIENT = { lostMs: 500, unanswered: 5, runMs: 20_000 };
+const TIGHT = { lostMs: 500, unanswered: 5, runMs: 20_000 };
 const TIMEOUT_MS = 200;
 const REQUIREMENTS = loadRequirements();
 /** Some of every area; all of them run in the hard test. */
@@ -27,7 +27,7 @@ async function runOn(name: string, how: 'bound' | 'invited'): Promise<SuiteRun> 
           invitation: { code: '0b5e0bb5-8e4c-4d0f-9a55-3c1c3a4c7d10', hmacHash: 'a'.repeat(64) },
         };
   try {
-    return await runSuite({ webhook, checks: SAMPLE, requirements: REQUIREMENTS, patience: IMPATIENT });
+    return await runSuite({ webhook, checks: SAMPLE, requirements: REQUIREMENTS, patience: TIGHT });
   } finally {
     await server.close();
   }

@@ -17,11 +17,11 @@ afterEach(() => close?.());
 
 interface Leaky {
   readonly url: string;
-  /** What must not be told. */
+  /** What must not be reported. */
   readonly secrets: string[];
 }
 
-/** A webhook that tells all that it knows, in an answer of this form. */
+/** A webhook that reveals all that it knows, in an answer of this form. */
 async function startLeaky(say: (secrets: readonly string[]) => Said): Promise<Leaky> {
   const secrets: string[] = [];
   const server = createServer((request, response) => {
@@ -94,7 +94,7 @@ const FORMS: Readonly<Record<string, (secrets: readonly string[]) => Said>> = {
   'at the end of much else': (secrets) => ({ body: `${'a '.repeat(1990)}${secrets.join(' ')}` }),
 };
 
-describe('no report tells the key of a webhook that tells it', () => {
+describe('no report reveals the key of a webhook that reveals it', () => {
   test.each(Object.entries(FORMS))('%s', async (_, say) => {
     const secret = randomBytes(32);
     const { url, secrets } = await startLeaky(say);
@@ -123,7 +123,7 @@ describe('no report tells the key of a webhook that tells it', () => {
   });
 });
 
-test('no report tells the binding code, nor the key that the exchange answered', async () => {
+test('no report reveals the binding code, nor the key that the exchange answered', async () => {
   const code = randomUUID();
   const secret = randomBytes(32);
   const key = { webhookId: 'whk_1', keyId: 'k1', hmacSecret: toBase64url(secret), protocol: 'v1' };
@@ -222,7 +222,7 @@ describe('a report on answers that mean harm', () => {
 
 function expectUntold(report: Report, secrets: readonly string[]): void {
   for (const format of FORMATS) {
-    const told = write(report, format, { verbose: true });
-    expect(secrets.filter((secret) => told.includes(secret))).toEqual([]);
+    const returned = write(report, format, { verbose: true });
+    expect(secrets.filter((secret) => returned.includes(secret))).toEqual([]);
   }
 }

@@ -8,7 +8,7 @@ import type { Answer } from '../http/client.ts';
 import type { Address, Binding, Invitation } from '../target.ts';
 import { formsOf } from './bind-page.ts';
 
-/** The account that the suite says it binds for. A webhook tells nobody of it. */
+/** The account that the suite says it binds for. No answer of a webhook names it. */
 export const VAULT_ID = 'vlt_conformance';
 /** A set-up token that is none: nobody but the owner has the right one. */
 export const WRONG_SETUP_TOKEN = 'not-the-setup-token-of-this-webhook';

@@ -14,7 +14,7 @@ export class CheckFailed extends Error {
 }
 
 /**
- * What a check has to have first did not come about, so that the check cannot tell anything. A failure, since a promise
+ * What a check has to have first did not come about, so that the check shows nothing. A failure, since a promise
  * that nobody could look at is not kept as far as anybody knows.
  */
 export class NotTestable extends Error {

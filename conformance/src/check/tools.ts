@@ -141,7 +141,7 @@ export function createTools(options: {
   const ticket: Tools['ticket'] = (op, serviceName, deviation) =>
     forgeTicket(target, op, serviceName, deviation);
   const store: Tools['store'] = async (serviceName, body, deviation) => {
-    // Who claims something else is not asked to (HEA-06). Where nothing is known of the claims, the store tells.
+    // Who claims something else is not asked to (HEA-06). Where nothing is known of the claims, storing shows it.
     if (claims.size > 0 && !claims.has('store')) throw new CheckSkipped('the webhook does not claim store');
     return send({
       method: 'POST',

@@ -7,7 +7,7 @@ const MAX_SKEW_MS = 30_000;
 
 /**
  * How far the webhook's clock is ahead of the suite's, in milliseconds, so that what the webhook computes from the
- * time can be computed again. To within a second, since its answer may have no fraction; 0 where it does not tell.
+ * time can be computed again. To within a second, since its answer may have no fraction; 0 where it has none.
  */
 export async function clockAheadMs(tools: Tools): Promise<number> {
   const from = Date.now();

@@ -22,15 +22,15 @@ export function progressOn(io: Io, total: number): Progress {
   }
   let area: string | undefined;
   let last = 0;
-  const tell = (): void => {
+  const print = (): void => {
     if (area !== undefined) io.err(`${last} of ${total}: ${area}`);
   };
   return {
     onCheck(check, done) {
-      if (area !== check.area) tell();
+      if (area !== check.area) print();
       area = check.area;
       last = done;
     },
-    end: tell,
+    end: print,
   };
 }

@@ -58,7 +58,7 @@ export async function runCommand(flags: RunFlags, io: Io): Promise<number> {
     });
     progress.end();
     if (binding !== undefined) keep.save(binding);
-    tellOfKey(flags, 'binding' in webhook ? webhook.binding : undefined, binding, io);
+    checkOfKey(flags, 'binding' in webhook ? webhook.binding : undefined, binding, io);
     print(report, { ...flags, reports }, io);
     if (report.interrupted) return EXIT.interrupted;
     return report.accepted ? EXIT.ok : EXIT.fails;
@@ -133,7 +133,7 @@ function keyIn(saved: string): string {
 }
 
 /** A key that the run replaced and nobody keeps is lost, and the one that was given holds ten minutes more (ROT-04). */
-function tellOfKey(flags: RunFlags, before: Binding | undefined, after: Binding | undefined, io: Io): void {
+function checkOfKey(flags: RunFlags, before: Binding | undefined, after: Binding | undefined, io: Io): void {
   const isKept = flags.saveBinding !== undefined || flags.binding !== undefined;
   if (isKept || before === undefined || after === undefined || before.key.id === after.key.id) return;
   io.err(

@@ -75,13 +75,13 @@ describe('verify', () => {
 
   test('shows the base, both MACs, the times and both digests of the protocol’s example', async () => {
     expect(await run(['verify', '-', ...KEY, '--at', AT], EXAMPLE)).toBe(0);
-    const told = out.join('\n');
-    expect(told).toContain('"@method": POST⏎');
-    expect(told).toContain('expected MAC: 6+kPjvIbbl4kriUchXQi6F0rJNjJatstjh+7u2S/+ew=');
-    expect(told).toContain('(equal)');
-    expect(told).toContain('created: 1767225600 (2026-01-01T00:00:00.000Z), in 0 seconds');
-    expect(told.split('sha-256=:qnzhQwDM')).toHaveLength(4);
-    expect(told).toContain('accepted, unless the nonce was used before');
+    const returned = out.join('\n');
+    expect(returned).toContain('"@method": POST⏎');
+    expect(returned).toContain('expected MAC: 6+kPjvIbbl4kriUchXQi6F0rJNjJatstjh+7u2S/+ew=');
+    expect(returned).toContain('(equal)');
+    expect(returned).toContain('created: 1767225600 (2026-01-01T00:00:00.000Z), in 0 seconds');
+    expect(returned.split('sha-256=:qnzhQwDM')).toHaveLength(4);
+    expect(returned).toContain('accepted, unless the nonce was used before');
   });
 
   test.each([
@@ -142,10 +142,10 @@ describe('sign', () => {
     const path = join(dir, 'request.http');
     writeFileSync(path, UNSIGNED);
     expect(await run(['sign', path, ...KEY, '--at', AT, ...NONCE])).toBe(0);
-    const told = out.join('\n');
-    expect(told).toContain('"content-type": application/json⏎');
-    expect(told).toContain('signature: sv=:6+kPjvIbbl4kriUchXQi6F0rJNjJatstjh+7u2S/+ew=:');
-    expect(told).toContain('content-digest: sha-256=:qnzhQwDM+AEvSWLtxB1orciJVlDpzlo5b1H+On92Tx0=:');
+    const returned = out.join('\n');
+    expect(returned).toContain('"content-type": application/json⏎');
+    expect(returned).toContain('signature: sv=:6+kPjvIbbl4kriUchXQi6F0rJNjJatstjh+7u2S/+ew=:');
+    expect(returned).toContain('content-digest: sha-256=:qnzhQwDM+AEvSWLtxB1orciJVlDpzlo5b1H+On92Tx0=:');
   });
 
   test.each([

@@ -34,7 +34,7 @@ export function ed25519Key(): SshKey {
   const lines = file.toString('base64').match(/.{1,70}/g) ?? [];
   const label = 'OPENSSH PRIVATE KEY';
   const privateKey = `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
-  return { privateKey, ...told(ED25519, blob) };
+  return { privateKey, ...returned(ED25519, blob) };
 }
 
 /** The run's RSA key; the private one is in PEM (PKCS #1), as `ssh-keygen -m PEM` writes it. */
@@ -44,11 +44,11 @@ export function rsaKey(): SshKey {
   const blob = Buffer.concat([string('ssh-rsa'), mpint(e), mpint(n)]);
   return {
     privateKey: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
-    ...told('ssh-rsa', blob),
+    ...returned('ssh-rsa', blob),
   };
 }
 
-function told(type: string, blob: Buffer): Pick<SshKey, 'publicKey' | 'fingerprint'> {
+function returned(type: string, blob: Buffer): Pick<SshKey, 'publicKey' | 'fingerprint'> {
   const hash = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '');
   return { publicKey: `${type} ${blob.toString('base64')} ${COMMENT}`, fingerprint: `SHA256:${hash}` };
 }

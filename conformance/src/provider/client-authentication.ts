@@ -28,9 +28,9 @@ export function authenticationFault(
     return `client_secret is in the form, though authMethod is ${method}`;
   if (method !== 'private_key_jwt' && (form.has('client_assertion') || form.has('client_assertion_type')))
     return `client_assertion is in the form, though authMethod is ${method}`;
-  const told = form.get('client_id');
-  if (told !== client.id && (method !== 'client_secret_basic' || told !== null))
-    return told === null ? 'client_id is missing in the form' : 'client_id is not the sealed one';
+  const returned = form.get('client_id');
+  if (returned !== client.id && (method !== 'client_secret_basic' || returned !== null))
+    return returned === null ? 'client_id is missing in the form' : 'client_id is not the sealed one';
   switch (method) {
     case 'client_secret_basic':
       return basicFault(client, authorization);

@@ -33,8 +33,8 @@ export function withJournal(client: Client, now: () => number): { client: Client
     if (body === undefined || body.length > MAX_TEXT_CHARACTERS * 32) return;
     for (const each of textsIn(jsonOf(body))) if (texts.size < MAX_TEXTS) texts.add(each);
   };
-  const readClock = (told: string | undefined): void => {
-    const at = told === undefined ? Number.NaN : Date.parse(told);
+  const readClock = (returned: string | undefined): void => {
+    const at = returned === undefined ? Number.NaN : Date.parse(returned);
     if (!Number.isNaN(at)) clockAheadSeconds = Math.round((at - now()) / 1000);
   };
   return {
@@ -70,9 +70,9 @@ export function withJournal(client: Client, now: () => number): { client: Client
 }
 
 /** Keys that an answer hands out, or that one quotes in whatever form. */
-function keysIn(told: string, body: Record<string, unknown> | undefined): readonly string[] {
+function keysIn(returned: string, body: Record<string, unknown> | undefined): readonly string[] {
   const plain = body?.['hmacSecret'];
-  const quoted = [...told.matchAll(KEY_IN_TEXT)].map(([, key = '']) => key);
+  const quoted = [...returned.matchAll(KEY_IN_TEXT)].map(([, key = '']) => key);
   return typeof plain === 'string' ? [plain, ...quoted] : quoted;
 }
 

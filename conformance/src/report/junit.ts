@@ -50,7 +50,7 @@ export function junitReport(report: Report): string {
 function caseOf(check: ReportedCheck): object {
   const { id, area, title, verdict, durationMs, requirements, reason, failure } = check;
   const properties = requirements.map((each) => attributes({ name: 'requirement', value: each.id }));
-  const told = failureLines(check).join('\n');
+  const returned = failureLines(check).join('\n');
   return {
     ...attributes({
       classname: `svault-conformance.${area}`,
@@ -65,10 +65,10 @@ function caseOf(check: ReportedCheck): object {
           message: failure?.expected ?? '',
           type: failure?.notTestable === undefined ? 'MUST' : 'not testable',
         }),
-        '#text': told,
+        '#text': returned,
       },
     }),
-    ...(verdict === 'warned' && { 'system-out': told }),
+    ...(verdict === 'warned' && { 'system-out': returned }),
   };
 }
 

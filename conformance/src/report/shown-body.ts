@@ -52,9 +52,9 @@ export function shownBody(
   const bytes = options.wholeBytes ?? body.byteLength;
   if (secrets.isIn(body))
     return { text: `(bytes with a secret of the webhook in them) ${REDACTED}`, bytes, cut: true };
-  const told =
+  const returned =
     options.mayShow === undefined ? decoded(body) : withoutSecretMembers(decoded(body), options.mayShow);
-  const text = printable(secrets.redact(told.slice(0, SHOWN_CHARACTERS + MARGIN_CHARACTERS)));
+  const text = printable(secrets.redact(returned.slice(0, SHOWN_CHARACTERS + MARGIN_CHARACTERS)));
   const cut = text.length > SHOWN_CHARACTERS || bytes > body.byteLength;
   return { text: text.slice(0, SHOWN_CHARACTERS), bytes, cut };
 }
@@ -68,7 +68,7 @@ function decoded(body: Uint8Array): string {
 }
 
 /** JSON is written anew where it held something to hide; what is no JSON is searched for members that look like it. */
-function withoutSecretMembers(told: string, mayShow: (text: string) => boolean): string {
+function withoutSecretMembers(returned: string, mayShow: (text: string) => boolean): string {
   let hidden = false;
   const hide = (value: unknown): string => {
     hidden = true;
@@ -89,10 +89,10 @@ function withoutSecretMembers(told: string, mayShow: (text: string) => boolean):
     return typeof value === 'string' && mayShow(value) ? value : hide(value);
   };
   try {
-    const written = JSON.stringify(cleaned(JSON.parse(told), false, 0));
-    return hidden ? written : told;
+    const written = JSON.stringify(cleaned(JSON.parse(returned), false, 0));
+    return hidden ? written : returned;
   } catch {
-    return told.replace(MEMBER, (all, before: string, name: string, value: string) =>
+    return returned.replace(MEMBER, (all, before: string, name: string, value: string) =>
       isSecretName(name) && !mayShow(value) ? before + hide(value) : all,
     );
   }

@@ -6,7 +6,7 @@ import { CheckSkipped, NotTestable } from '../../check/outcome.ts';
 import type { BindingCheck } from '../../check/check.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import { text } from '../../http/read-answer.ts';
-import { toldOf } from '../../check/tells-of.ts';
+import { mentionIn } from '../../check/mention-in.ts';
 import {
   answerIn,
   pageIn,
@@ -28,7 +28,7 @@ export const EXCHANGE_CHECKS: readonly BindingCheck[] = [
       const answer = answerIn(transcript, 'openHealth');
       expectThat(expectOk(answer)['status'] === 'ok', answer, 'status "ok"');
       expectThat(
-        toldOf(text(answer), { ...transcript.address, ids: [exchangedIn(transcript)?.webhookId] }) ===
+        mentionIn(text(answer), { ...transcript.address, ids: [exchangedIn(transcript)?.webhookId] }) ===
           undefined,
         answer,
         'nothing about the service or the owner',

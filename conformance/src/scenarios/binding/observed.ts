@@ -6,7 +6,7 @@ import type { BindingCheck } from '../../check/check.ts';
 import { expectRefusal, expectThat } from '../../check/expect.ts';
 import { NoAnswer, type Answer } from '../../http/client.ts';
 import { header, jsonObject, text } from '../../http/read-answer.ts';
-import { toldOf } from '../../check/tells-of.ts';
+import { mentionIn } from '../../check/mention-in.ts';
 
 /** What was answered in a step. @throws NoAnswer, NotTestable */
 export function answerIn({ steps }: BindingTranscript, name: StepName): Answer {
@@ -59,15 +59,15 @@ export const refused =
 export function expectMute(transcript: BindingTranscript, answer: Answer): void {
   const { address, invitation } = transcript;
   const ids = [exchangedIn(transcript)?.webhookId];
-  const told = toldOf(`${text(answer)}\n${header(answer, 'location') ?? ''}`, {
+  const returned = mentionIn(`${text(answer)}\n${header(answer, 'location') ?? ''}`, {
     ...address,
     hmacHash: invitation.hmacHash,
     ids,
   });
   expectThat(
-    told === undefined,
+    returned === undefined,
     answer,
-    `nothing about the service before the set-up token, such as ${told ?? ''}`,
+    `nothing about the service before the set-up token, such as ${returned ?? ''}`,
   );
 }
 

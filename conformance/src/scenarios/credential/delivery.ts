@@ -96,8 +96,8 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
       ]) {
         const { name } = await tools.given.text({ expiryTime });
         const { answer, token } = await expectDelivered(tools, name);
-        const told = token['expiryTime'];
-        const same = typeof told === 'string' && parseTime(told) === parseTime(expiryTime);
+        const returned = token['expiryTime'];
+        const same = typeof returned === 'string' && parseTime(returned) === parseTime(expiryTime);
         expectThat(same, answer, `expiryTime ${expiryTime}`);
       }
     },

@@ -162,11 +162,11 @@ export const SEALED_CHECKS: readonly WebhookCheck[] = [
       });
       const answer = await fetchFor(tools, name, key.thumbprint);
       const { token } = await expectSealed(answer, key);
-      const told = token['expiryTime'];
+      const returned = token['expiryTime'];
       expectThat(token['accessToken'] === accessToken, answer, 'accessToken inside');
       expectThat(token['refreshToken'] === refreshToken, answer, 'refreshToken inside: it is shared');
       expectThat(
-        typeof told === 'string' && parseTime(told) === parseTime(expiryTime),
+        typeof returned === 'string' && parseTime(returned) === parseTime(expiryTime),
         answer,
         `expiryTime ${expiryTime} inside`,
       );

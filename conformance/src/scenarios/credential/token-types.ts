@@ -168,9 +168,9 @@ export const TOKEN_TYPE_CHECKS: readonly Check[] = [
       const { answer, token } = await expectDelivered(tools, name);
       expectThat(token['accessToken'] === privateKey, answer, 'the private key, byte for byte');
       // Not every webhook can read a public key out of a private one, and some keys are encrypted.
-      const told = token['publicKey'];
+      const returned = token['publicKey'];
       expectThat(
-        typeof told !== 'string' || samePublicKey(told, publicKey),
+        typeof returned !== 'string' || samePublicKey(returned, publicKey),
         answer,
         `publicKey "${publicKey}", or none`,
       );
@@ -201,7 +201,7 @@ export const TOKEN_TYPE_CHECKS: readonly Check[] = [
 ];
 
 /** Type and key alone: what stands behind them is a comment. */
-function samePublicKey(told: unknown, publicKey: string): boolean {
+function samePublicKey(returned: unknown, publicKey: string): boolean {
   const keyOf = (line: string): string => line.trim().split(/\s+/).slice(0, 2).join(' ');
-  return typeof told === 'string' && keyOf(told) === keyOf(publicKey);
+  return typeof returned === 'string' && keyOf(returned) === keyOf(publicKey);
 }

@@ -60,8 +60,8 @@ function checksOf(minter: PlayedMinter): readonly WebhookCheck[] {
         const { token } = deliveredIn(answer);
         expectThat(token['accessToken'] === record.given[0], answer, `accessToken "${record.given[0]}"`);
         expectThat(token['tokenType'] === 'RawCredential', answer, 'tokenType "RawCredential"');
-        const told = parseTime(String(token['expiryTime'])) ?? 0;
-        const awayMs = Math.abs(told - (Date.now() + LIFE_SECONDS * 1000));
+        const returned = parseTime(String(token['expiryTime'])) ?? 0;
+        const awayMs = Math.abs(returned - (Date.now() + LIFE_SECONDS * 1000));
         expectThat(awayMs < EXPIRY_TOLERANCE_MS, answer, 'expiryTime, an hour from now as the provider said');
       },
     ),

@@ -191,7 +191,7 @@ export const TOTP_CHECKS: readonly WebhookCheck[] = [
           : [];
         for (const each of listed) expectOk(each);
         for (const each of [answer, ...listed])
-          expectThat(!tells(text(each), base32, bytes), each, 'no seed');
+          expectThat(!reveals(text(each), base32, bytes), each, 'no seed');
       });
     },
   ),
@@ -208,7 +208,7 @@ function leadingZero(): Seeded {
 }
 
 /** In whatever form. */
-function tells(said: string, base32: string, bytes: Uint8Array): boolean {
+function reveals(said: string, base32: string, bytes: Uint8Array): boolean {
   const forms = [
     Buffer.from(bytes).toString('hex'),
     Buffer.from(bytes).toString('base64url'),

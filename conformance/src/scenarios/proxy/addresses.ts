@@ -4,7 +4,7 @@ import { expectOk, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
 import { header, jsonObject } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
-import { armed, calledOnce, expectUncalled, loaded } from '../../upstream/armed.ts';
+import { setUpProxy, calledOnce, expectUncalled, storeText } from '../../upstream/proxy-setup.ts';
 import { reachable } from '../../upstream/reachable.ts';
 
 /** 0.0.0.0 and its like first: whoever connects there learns at once that nobody answers. */
@@ -35,7 +35,7 @@ async function configured(
   const { allowedHost } = await tools.given.upstream();
   const plain = urls.filter((url) => url.startsWith('http://')).map((url) => allowedHostFor(new URL(url)));
   const allowedHosts = [...new Set(['*', allowedHost, ...plain])];
-  const { name: serviceName } = await loaded(tools, { allowedHosts });
+  const { name: serviceName } = await storeText(tools, { allowedHosts });
   const headerTemplates = { authorization: 'Bearer ${TOKEN}' };
   const ids = urls.map(() => tools.freshProxyId());
   const batch = urls.map((upstreamUrl, at) => {
@@ -156,7 +156,7 @@ export const ADDRESS_CHECKS: readonly Check[] = [
     requirements: ['PRX-23', 'ADR-05'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const target = (await tools.given.upstream()).open();
       const location = `${target.url}/landed?x=1`;
       for (const [at, status] of [301, 302, 303, 307, 308].entries()) {
@@ -175,7 +175,7 @@ export const ADDRESS_CHECKS: readonly Check[] = [
     requirements: ['PRX-14', 'PRX-15', 'PRX-20'],
     claims: ['proxy'],
     run: async (tools) => {
-      const { name: serviceName } = await armed(tools);
+      const { name: serviceName } = await setUpProxy(tools);
       const place = (await tools.given.upstream()).open();
       const ids = FORBIDDEN_TEMPLATES.map(() => tools.freshProxyId());
       const batch = FORBIDDEN_TEMPLATES.map((name, at) => ({

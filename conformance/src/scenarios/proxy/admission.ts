@@ -5,7 +5,14 @@ import { expectOk, expectThat } from '../../check/expect.ts';
 import type { TicketDeviation } from '../../forge/ticket.ts';
 import type { Answer } from '../../http/client.ts';
 import { header, jsonObject } from '../../http/read-answer.ts';
-import { armed, calledOnce, expectUncalled, loaded, loadedWith, type Armed } from '../../upstream/armed.ts';
+import {
+  setUpProxy,
+  calledOnce,
+  expectUncalled,
+  storeText,
+  storeTextOf,
+  type ProxySetup,
+} from '../../upstream/proxy-setup.ts';
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
@@ -14,7 +21,7 @@ function ticketsRefused(
   id: string,
   title: string,
   requirements: Check['requirements'],
-  variants: (proxy: Armed) => ReadonlyArray<readonly [what: string, deviation: TicketDeviation]>,
+  variants: (proxy: ProxySetup) => ReadonlyArray<readonly [what: string, deviation: TicketDeviation]>,
 ): Check {
   return {
     id: `proxy.${id}`,
@@ -22,7 +29,7 @@ function ticketsRefused(
     requirements,
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const [what, ticket] of variants(proxy))
         expectUncalled(proxy, await proxy.call({ ticket }), 'TICKET_INVALID', what);
     },
@@ -83,7 +90,7 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['TIX-18'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const answer = await proxy.call({ ticket: { claims: { iat: now() - 80, exp: now() - 20 } } });
       calledOnce(proxy, answer);
     },
@@ -94,7 +101,7 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['TIX-31'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const body of ['', 'x']) {
         const request = tools.sign({ method: 'POST', path: '/v1/proxy', body });
         const answer = await tools.send(request);
@@ -110,7 +117,7 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['SIG-26', 'SIG-45', 'SIG-49', 'SIG-52', 'SIG-54'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const { proxyId, name } = proxy;
       const sign = (): ReturnType<typeof tools.sign> =>
         tools.sign(
@@ -147,7 +154,7 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['SIG-10', 'SIG-07'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const components = ['@method', '@authority', '@path', '@query'];
       const bare = await proxy.call({ signature: { components } });
       expectUncalled(proxy, bare, 'SIGNATURE_INVALID', 'a ticket that is not covered');
@@ -171,11 +178,11 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['PRX-18', 'PRX-19'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const proxyId = `prx_${randomToken(16)}`;
       expectUncalled(proxy, await proxy.call({ proxyId }), 'NOT_FOUND', 'an unknown proxy');
       const nothing = { name: tools.freshName(), value: '' };
-      const empty = await armed(tools, { record: nothing });
+      const empty = await setUpProxy(tools, { record: nothing });
       expectUncalled(empty, await empty.call(), 'NOT_FOUND', 'a name that nothing is stored under');
       expectOk(await tools.storage({ op: 'proxies.delete', proxyId: proxy.proxyId }));
       expectUncalled(proxy, await proxy.call(), 'NOT_FOUND', 'a proxy that was deleted');
@@ -187,7 +194,7 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['PRX-18', 'PRX-19'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { record: await loaded(tools) });
+      const proxy = await setUpProxy(tools, { record: await storeText(tools) });
       calledOnce(proxy, await proxy.call());
       expectOk(await tools.storage({ op: 'tokens.delete', serviceName: proxy.name }));
       expectUncalled(proxy, await proxy.call(), 'NOT_FOUND', 'a record that was deleted', 1);
@@ -199,8 +206,8 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['TIX-39', 'PRX-19'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
-      const { name: serviceName } = await loaded(tools);
+      const proxy = await setUpProxy(tools);
+      const { name: serviceName } = await storeText(tools);
       const answer = await proxy.call({ serviceName });
       expectUncalled(proxy, answer, 'DESTINATION_NOT_ALLOWED', 'a ticket for another record');
     },
@@ -211,7 +218,7 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['PRX-33', 'PRX-19'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { record: await loadedWith(tools, '') });
+      const proxy = await setUpProxy(tools, { record: await storeTextOf(tools, '') });
       expectUncalled(proxy, await proxy.call(), 'EMPTY_TOKEN', 'an empty record');
     },
   },
@@ -221,7 +228,7 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['TRN-19', 'PRX-28'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const answer = await proxy.call({ body: Buffer.alloc(8 * 1024 * 1024 + 1, 'x') });
       expectUncalled(proxy, answer, 'TOO_LARGE', 'one byte more than 8 MiB');
       expectOrigin(answer, 'a body that is too large');
@@ -233,9 +240,9 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
     requirements: ['PRX-28'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
-      const closed = await armed(tools, { record: await tools.given.text() });
-      const empty = await armed(tools, { record: await loadedWith(tools, '') });
+      const proxy = await setUpProxy(tools);
+      const closed = await setUpProxy(tools, { record: await tools.given.text() });
+      const empty = await setUpProxy(tools, { record: await storeTextOf(tools, '') });
       const unsigned = { method: 'POST', path: '/v1/proxy' };
       const refusals = [
         ['a call without a signature', await tools.send(unsigned)],

@@ -4,7 +4,7 @@ import { CheckSkipped } from '../../check/outcome.ts';
 import { expectRefusal, expectThat } from '../../check/expect.ts';
 import { NoAnswer, type Answer } from '../../http/client.ts';
 import { header, text } from '../../http/read-answer.ts';
-import { armed, calledOnce, loadedWith } from '../../upstream/armed.ts';
+import { setUpProxy, calledOnce, storeTextOf } from '../../upstream/proxy-setup.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream.ts';
 import { WITHHELD } from './withheld-headers.ts';
 
@@ -36,7 +36,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
     requirements: ['PRX-27'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const [before, status] of STATUSES.entries()) {
         const empty = status === 204 || status === 304;
         proxy.place.answerWith((response) => {
@@ -58,7 +58,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
     requirements: ['PRX-25', 'PRX-27'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: (response) => {
           const forged = { 'SV-Proxy-Origin': 'webhook', 'content-type': 'application/json' };
           response.writeHead(403, forged).end(LOOKS_LIKE_OURS);
@@ -77,7 +77,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
     requirements: ['PRX-24'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const bodies = [
         ['bytes of every value', 'application/octet-stream', ANY_BYTES],
         ['JSON with spaces', 'application/json', Buffer.from('{"a" :1, "a":2 }\r\n\r\n')],
@@ -109,7 +109,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
       const plain = Buffer.from('compressed '.repeat(100));
       const packed = gzipSync(plain);
       const headers = { 'content-encoding': 'gzip', 'content-length': packed.byteLength };
-      const proxy = await armed(tools, { answer: bodyOf(packed, headers) });
+      const proxy = await setUpProxy(tools, { answer: bodyOf(packed, headers) });
       const answer = await proxy.call();
       calledOnce(proxy, answer);
       const holds =
@@ -125,7 +125,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
     requirements: ['PRX-25'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: (response) => {
           const fields = [...TRAVELLING.flat(), 'link', '<a>; rel="next"', 'link', '<b>; rel="prev"'];
           response.writeHead(201, fields).end('{}');
@@ -147,7 +147,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
     requirements: ['PRX-25'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: (response) => {
           response.writeHead(200, WITHHELD.flat());
           // Chunked, as an answer with trailers has to be.
@@ -171,7 +171,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
     requirements: ['PRX-26'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: (response, call) => {
           const [, sent = ''] = call.headers.find(([name]) => name === 'authorization') ?? [];
           const secret = sent.replace(/^Bearer /, '');
@@ -202,8 +202,8 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
         'x-base64url': Buffer.from(secret).toString('base64url'),
         'x-percent': encodeURIComponent(secret),
       };
-      const proxy = await armed(tools, {
-        record: await loadedWith(tools, secret),
+      const proxy = await setUpProxy(tools, {
+        record: await storeTextOf(tools, secret),
         answer: (response) => response.writeHead(200, { ...encoded, 'x-plain': 'stays' }).end('{}'),
       });
       const answer = await proxy.call();
@@ -221,7 +221,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
       const { direct } = await tools.given.upstream();
       if (!direct)
         throw new CheckSkipped('what --upstream-url leads through would answer in the place of the suite');
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const failures: ReadonlyArray<readonly [what: string, answer: UpstreamAnswer]> = [
         ['an upstream that hangs up', (response) => response.destroy()],
         ['an upstream that speaks no HTTP', ({ socket }) => socket?.end('SSH-2.0-OpenSSH_9.2\r\n')],
@@ -242,7 +242,7 @@ export const PROXY_ANSWER_CHECKS: readonly Check[] = [
     requirements: ['PRX-36'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const headers of [{ 'content-length': 1000 }, {}]) {
         proxy.place.answerWith((response) => {
           response.writeHead(200, { 'content-type': 'text/plain', ...headers });

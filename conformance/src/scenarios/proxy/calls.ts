@@ -1,7 +1,7 @@
 import { randomToken } from '@svault/shared';
 import type { Check } from '../../check/check.ts';
 import { expectThat } from '../../check/expect.ts';
-import { armed, calledOnce, received } from '../../upstream/armed.ts';
+import { setUpProxy, calledOnce, received } from '../../upstream/proxy-setup.ts';
 
 const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const;
 
@@ -47,7 +47,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-07', 'TIX-23'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const [before, method] of METHODS.entries()) {
         const answer = await proxy.call({ method, ...(method === 'POST' && { body: 'x' }) });
         const call = calledOnce(proxy, answer, before);
@@ -61,7 +61,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-06', 'TRN-18'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const [before, [what, contentType, body]] of BODIES.entries()) {
         const answer = await proxy.call({ body, headers: [['content-type', contentType]] });
         const call = calledOnce(proxy, answer, before);
@@ -75,7 +75,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-06'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const [before, method] of (['GET', 'POST', 'DELETE'] as const).entries()) {
         const answer = await proxy.call({ method });
         const { body } = calledOnce(proxy, answer, before);
@@ -89,7 +89,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-06', 'PRX-07'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const [before, method] of (['DELETE', 'OPTIONS'] as const).entries()) {
         const answer = await proxy.call({ method, body: 'what it is about' });
         const call = calledOnce(proxy, answer, before);
@@ -105,7 +105,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['TRN-20', 'PRX-06'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const body = Buffer.alloc(8 * 1024 * 1024, 'eight mebibytes of words ');
       const answer = await proxy.call({ body });
       expectThat(body.equals(calledOnce(proxy, answer).body), answer, 'the upstream sent all 8 MiB');
@@ -117,7 +117,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-03', 'TRN-18'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const answer = await proxy.call({ headers: TRAVELLING, body: '{}' });
       const call = calledOnce(proxy, answer);
       for (const [name, value] of TRAVELLING) {
@@ -133,7 +133,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-03'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { headerTemplates: { 'x-other': 'constant' } });
+      const proxy = await setUpProxy(tools, { headerTemplates: { 'x-other': 'constant' } });
       const canary = `stray-${randomToken()}`;
       const address = '203.0.113.77';
       const headers = [
@@ -158,7 +158,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-04'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       for (const [before, asked] of ([[], [['accept-encoding', 'gzip, br']]] as const).entries()) {
         const answer = await proxy.call({ headers: asked });
         const values = received(calledOnce(proxy, answer, before), 'accept-encoding');
@@ -178,7 +178,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       const rest = '/v1/a%20b%3Fc/messages?beta=true&x=a%20b&x=%2F';
-      const proxy = await armed(tools, { rest });
+      const proxy = await setUpProxy(tools, { rest });
       const elsewhere = (await tools.given.upstream()).open();
       const answer = await proxy.call({
         headers: [
@@ -199,7 +199,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     requirements: ['PRX-05'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       calledOnce(proxy, await proxy.call());
       const place = (await tools.given.upstream()).open();
       const { proxyId, name: serviceName, value } = proxy;
@@ -220,7 +220,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       const { direct } = await tools.given.upstream();
-      const proxy = await armed(tools);
+      const proxy = await setUpProxy(tools);
       const { host: named } = new URL(proxy.place.url);
       const answer = await proxy.call({ headers: [['x-forwarded-host', 'another.example']] });
       const hosts = received(calledOnce(proxy, answer), 'host');
@@ -239,7 +239,7 @@ export const PROXY_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       const headerTemplates = { 'USER-Agent': "the template's", Accept: 'text/html' };
-      const proxy = await armed(tools, { headerTemplates });
+      const proxy = await setUpProxy(tools, { headerTemplates });
       const headers = [
         ['user-agent', 'the agent'],
         ['accept', 'application/json'],

@@ -3,7 +3,7 @@ import { expectOk, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
 import { jsonObject } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
-import { armed, calledOnce, expectUncalled, loaded, received } from '../../upstream/armed.ts';
+import { setUpProxy, calledOnce, expectUncalled, storeText, received } from '../../upstream/proxy-setup.ts';
 import { reachable } from '../../upstream/reachable.ts';
 import type { Place } from '../../upstream/upstream.ts';
 
@@ -30,7 +30,7 @@ async function byScheme(
   scheme: 'https:' | 'http:',
   allowedHosts: readonly string[],
 ): Promise<{ readonly place: Place; call(): Promise<Answer> }> {
-  const { name: serviceName } = await loaded(tools, { allowedHosts });
+  const { name: serviceName } = await storeText(tools, { allowedHosts });
   const place = (await tools.given.upstream()).open();
   const upstreamUrl = place.url.replace(/^https?:/, scheme);
   const headerTemplates = { authorization: 'Bearer ${TOKEN}' };
@@ -63,7 +63,7 @@ function notAllowed(
     run: async (tools) => {
       await reachable(tools);
       const name = tools.freshName();
-      const proxy = await armed(tools, { record: { name, value: 'a-canary-of-destinations' } });
+      const proxy = await setUpProxy(tools, { record: { name, value: 'a-canary-of-destinations' } });
       for (const allowedHosts of await variants(tools)) {
         const stored = await tools.store(name, {
           tokenType: 'PlainText',
@@ -94,7 +94,7 @@ function allowed(
     run: async (tools) => {
       const { entry } = await hostOf(tools);
       for (const allowedHosts of variants(entry)) {
-        const proxy = await armed(tools, { record: await loaded(tools, { allowedHosts }) });
+        const proxy = await setUpProxy(tools, { record: await storeText(tools, { allowedHosts }) });
         const answer = await proxy.call();
         const [sent] = received(calledOnce(proxy, answer), 'authorization');
         const what = `allowedHosts ${JSON.stringify(allowedHosts)}`;
@@ -112,7 +112,7 @@ export const DESTINATION_CHECKS: readonly Check[] = [
     requirements: ['SAV-17', 'PRX-08', 'PRX-19'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { record: await tools.given.text() });
+      const proxy = await setUpProxy(tools, { record: await tools.given.text() });
       const what = 'a record without allowedHosts';
       expectUncalled(proxy, await proxy.call(), 'DESTINATION_NOT_ALLOWED', what);
     },

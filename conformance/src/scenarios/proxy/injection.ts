@@ -1,7 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectThat } from '../../check/expect.ts';
-import { armed, calledOnce, expectUncalled, loaded, loadedWith, received } from '../../upstream/armed.ts';
+import {
+  setUpProxy,
+  calledOnce,
+  expectUncalled,
+  storeText,
+  storeTextOf,
+  received,
+} from '../../upstream/proxy-setup.ts';
 
 /** A fresh public EC P-256 key as a JWK, which nobody has the private half of. */
 function sealedRecipient(): object {
@@ -38,8 +45,8 @@ export const INJECTION_CHECKS: readonly Check[] = [
         'x-second': '${TOKEN}${TOKEN}$<TOKEN>$<TOKEN>',
         'x-none': 'as it is',
       };
-      const record = await loaded(tools, { allowedHeaders: Object.keys(templates) });
-      const proxy = await armed(tools, { record, headerTemplates: templates });
+      const record = await storeText(tools, { allowedHeaders: Object.keys(templates) });
+      const proxy = await setUpProxy(tools, { record, headerTemplates: templates });
       const answer = await proxy.call();
       const call = calledOnce(proxy, answer);
       const { value } = proxy;
@@ -65,7 +72,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const secret = 'a${TOKEN}b$<TOKEN>c';
       const headerTemplates = { authorization: '${TOKEN} $<TOKEN>', 'x-api-key': '$<TOKEN>,${TOKEN}' };
-      const proxy = await armed(tools, { record: await loadedWith(tools, secret), headerTemplates });
+      const proxy = await setUpProxy(tools, { record: await storeTextOf(tools, secret), headerTemplates });
       const answer = await proxy.call();
       const call = calledOnce(proxy, answer);
       const holds =
@@ -82,7 +89,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const headerTemplates = { authorization: '<${TOKEN}>', 'x-api-key': '$<TOKEN>' };
       for (const secret of [ORDERS, PRINTABLE]) {
-        const proxy = await armed(tools, { record: await loadedWith(tools, secret), headerTemplates });
+        const proxy = await setUpProxy(tools, { record: await storeTextOf(tools, secret), headerTemplates });
         const answer = await proxy.call();
         const call = calledOnce(proxy, answer);
         const [filled, alone] = [received(call, 'authorization')[0], received(call, 'x-api-key')[0]];
@@ -97,8 +104,8 @@ export const INJECTION_CHECKS: readonly Check[] = [
     requirements: ['PRX-17', 'PRX-19'],
     claims: ['proxy'],
     run: async (tools) => {
-      const record = await loaded(tools);
-      const proxy = await armed(tools, { record });
+      const record = await storeText(tools);
+      const proxy = await setUpProxy(tools, { record });
       const { allowedHost } = await tools.given.upstream();
       for (const [what, value] of NOT_A_FIELD_VALUE) {
         const body = { tokenType: 'PlainText', value, allowedHosts: [allowedHost] };
@@ -116,7 +123,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
     requirements: ['PRX-13'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { record: await loaded(tools) });
+      const proxy = await setUpProxy(tools, { record: await storeText(tools) });
       calledOnce(proxy, await proxy.call());
       const { allowedHost } = await tools.given.upstream();
       const body = { tokenType: 'PlainText', value: 'the-newer-canary-one', allowedHosts: [allowedHost] };
@@ -144,7 +151,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
       for (const body of bodies) {
         const value = 'value' in body ? body.value : body.accessToken;
         const name = await tools.given.record({ ...body, allowedHosts: [allowedHost] });
-        const proxy = await armed(tools, { record: { name, value: value ?? '' } });
+        const proxy = await setUpProxy(tools, { record: { name, value: value ?? '' } });
         const answer = await proxy.call();
         const [sent] = received(calledOnce(proxy, answer), 'authorization');
         expectThat(sent === `Bearer ${value}`, answer, `"Bearer ${value}" for a ${body.tokenType}`);
@@ -165,7 +172,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
         allowedHosts: [allowedHost],
         allowShortSecret: true,
       });
-      const proxy = await armed(tools, { record: { name, value: secret } });
+      const proxy = await setUpProxy(tools, { record: { name, value: secret } });
       const answer = await proxy.call();
       const [sent = ''] = received(calledOnce(proxy, answer), 'authorization');
       expectThat(/^Bearer \d{6}$/.test(sent), answer, 'a code of six digits at the upstream');
@@ -177,7 +184,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
     requirements: ['PRX-08', 'SAV-08'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { record: await loaded(tools, { delivery: 'proxy-only' }) });
+      const proxy = await setUpProxy(tools, { record: await storeText(tools, { delivery: 'proxy-only' }) });
       const answer = await proxy.call();
       const [sent] = received(calledOnce(proxy, answer), 'authorization');
       expectThat(sent === `Bearer ${proxy.value}`, answer, 'the credential at the upstream');
@@ -190,11 +197,11 @@ export const INJECTION_CHECKS: readonly Check[] = [
     claims: ['proxy', 'sealed-delivery'],
     run: async (tools) => {
       const sealed = { delivery: 'sealed', recipients: [sealedRecipient()] };
-      const proxy = await armed(tools, { record: await loaded(tools, sealed) });
+      const proxy = await setUpProxy(tools, { record: await storeText(tools, sealed) });
       const answer = await proxy.call();
       const [sent] = received(calledOnce(proxy, answer), 'authorization');
       expectThat(sent === `Bearer ${proxy.value}`, answer, 'the credential at the upstream');
-      const closed = await armed(tools, { record: await tools.given.text(sealed) });
+      const closed = await setUpProxy(tools, { record: await tools.given.text(sealed) });
       const what = 'a sealed record without allowedHosts';
       expectUncalled(closed, await closed.call(), 'DESTINATION_NOT_ALLOWED', what);
     },

@@ -2,16 +2,23 @@ import { ELSEWHERE, hostOf } from './destinations.ts';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectThat } from '../../check/expect.ts';
 import type { Tools } from '../../check/tools.ts';
-import { armed, calledOnce, expectUncalled, loaded, received, type Armed } from '../../upstream/armed.ts';
+import {
+  setUpProxy,
+  calledOnce,
+  expectUncalled,
+  storeText,
+  received,
+  type ProxySetup,
+} from '../../upstream/proxy-setup.ts';
 import { reachable } from '../../upstream/reachable.ts';
 
 async function withTemplates(
   tools: Tools,
   headerTemplates: Readonly<Record<string, string>>,
   allowedHeaders?: readonly string[],
-): Promise<Armed> {
-  const record = await loaded(tools, allowedHeaders && { allowedHeaders });
-  return armed(tools, { record, headerTemplates });
+): Promise<ProxySetup> {
+  const record = await storeText(tools, allowedHeaders && { allowedHeaders });
+  return setUpProxy(tools, { record, headerTemplates });
 }
 
 /** Protocol sections 5.5 and 5.6: only what the owner stored with a record says where it may go, and in which header. */
@@ -23,7 +30,9 @@ export const STORED_SETTINGS_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       const { entry } = await hostOf(tools);
-      const proxy = await armed(tools, { record: await loaded(tools, { allowedHosts: [ELSEWHERE] }) });
+      const proxy = await setUpProxy(tools, {
+        record: await storeText(tools, { allowedHosts: [ELSEWHERE] }),
+      });
       const words = { allowedHosts: [entry, '*'], allowedHeaders: ['authorization'], delivery: 'any' };
       const claims = { ...words, hosts: ['*'], host: entry, aud_hosts: ['*'] };
       const inTicket = await proxy.call({ ticket: { claims } });
@@ -40,7 +49,7 @@ export const STORED_SETTINGS_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       await reachable(tools);
-      const { name: serviceName } = await loaded(tools, { allowedHosts: [ELSEWHERE] });
+      const { name: serviceName } = await storeText(tools, { allowedHosts: [ELSEWHERE] });
       const place = (await tools.given.upstream()).open();
       const headerTemplates = { authorization: '${TOKEN}' };
       const config = { serviceName, upstreamUrl: `https://${ELSEWHERE}/`, headerTemplates };
@@ -58,7 +67,7 @@ export const STORED_SETTINGS_CHECKS: readonly Check[] = [
     requirements: ['PRX-08', 'SAV-03'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { record: await loaded(tools) });
+      const proxy = await setUpProxy(tools, { record: await storeText(tools) });
       calledOnce(proxy, await proxy.call());
       const settings = [
         ['other allowedHosts', { allowedHosts: [ELSEWHERE] }],
@@ -86,7 +95,7 @@ export const STORED_SETTINGS_CHECKS: readonly Check[] = [
         { cookie: 'session=${TOKEN}' },
       ];
       for (const headerTemplates of templates) {
-        const proxy = await armed(tools, { headerTemplates });
+        const proxy = await setUpProxy(tools, { headerTemplates });
         const what = `the templates ${JSON.stringify(headerTemplates)}`;
         expectUncalled(proxy, await proxy.call(), 'DESTINATION_NOT_ALLOWED', what);
       }
@@ -115,7 +124,7 @@ export const STORED_SETTINGS_CHECKS: readonly Check[] = [
     requirements: ['SAV-18', 'PRX-20'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         headerTemplates: { AUTHORIZATION: '${TOKEN}', 'X-Api-Key': '${TOKEN}' },
       });
       const answer = await proxy.call();
@@ -132,7 +141,7 @@ export const STORED_SETTINGS_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const almost = ['${token}', '$<Token>', '${ TOKEN }', '$TOKEN', '$(TOKEN)', '{TOKEN}', '%TOKEN%'];
       const headerTemplates = Object.fromEntries(almost.map((each, at) => [`x-almost-${at}`, each]));
-      const proxy = await armed(tools, { headerTemplates });
+      const proxy = await setUpProxy(tools, { headerTemplates });
       const answer = await proxy.call();
       const strays = proxy.place.calls.flatMap(({ headers }) =>
         headers.filter(([, value]) => value.includes(proxy.value)),

@@ -8,7 +8,7 @@ import type { Check } from '../../check/check.ts';
 import { expectThat } from '../../check/expect.ts';
 
 import { text } from '../../http/read-answer.ts';
-import { armed, calledOnce, loaded, received } from '../../upstream/armed.ts';
+import { setUpProxy, calledOnce, storeText, received } from '../../upstream/proxy-setup.ts';
 import { piecesUntil } from '../../upstream/pieces.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream.ts';
 
@@ -36,7 +36,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const seen = Array.from({ length: EVENTS }, () => Promise.withResolvers<void>());
       let heldBack = 0;
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: async (response) => {
           response.writeHead(200, EVENT_STREAM);
           // Only for a webhook that waits for the end, which would otherwise never come.
@@ -67,7 +67,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
     requirements: ['PRX-24'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: async (response) => {
           response.writeHead(200, EVENT_STREAM);
           // In pieces that end within a character and within a line end.
@@ -91,7 +91,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       const sent = createHash('sha256');
-      const proxy = await armed(tools, { answer: large(sent) });
+      const proxy = await setUpProxy(tools, { answer: large(sent) });
       const answer = await tools.proxiedOpen({ proxyId: proxy.proxyId, serviceName: proxy.name });
       const came = createHash('sha256');
       let size = 0;
@@ -118,8 +118,8 @@ export const STREAMING_CHECKS: readonly Check[] = [
         await new Promise(setImmediate);
         response.end(Buffer.from(call.body).toString());
       };
-      const proxies = [await armed(tools, { record: await loaded(tools), answer: echo })];
-      proxies.push(await armed(tools, { record: await loaded(tools), answer: echo }));
+      const proxies = [await setUpProxy(tools, { record: await storeText(tools), answer: echo })];
+      proxies.push(await setUpProxy(tools, { record: await storeText(tools), answer: echo }));
       const calls = Array.from({ length: 8 }, async (_, at) => {
         const proxy = proxies[at % 2];
         const body = `call ${at} of ${proxy?.name}`;
@@ -147,7 +147,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       const became = Promise.withResolvers<'closed' | 'open'>();
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: async (response) => {
           response.once('close', () => became.resolve('closed'));
           response.writeHead(200, EVENT_STREAM);
@@ -172,7 +172,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
     claims: ['proxy'],
     run: async (tools) => {
       const forged = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 6\r\n\r\nforged';
-      const proxy = await armed(tools, {
+      const proxy = await setUpProxy(tools, {
         answer: (response) => {
           // More than its length says: the rest lies on the connection.
           response.writeHead(200, { 'content-type': 'text/plain', 'content-length': 5 });

@@ -203,7 +203,7 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
     ] as const
   ).map(([how, code, what]): Check => ({
     id: `refresh.${how}-meanwhile`,
-    title: `${what} stays so, and who waited is told 409`,
+    title: `${what} stays so, and requests that waited get 409`,
     requirements: ['REF-33', 'SAV-03'],
     claims: [...claims, 'storage'],
     run: (tools) => changedMeanwhile(tools, how, code),

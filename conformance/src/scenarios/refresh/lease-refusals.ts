@@ -74,8 +74,8 @@ export const LEASE_REFUSAL_CHECKS: readonly Check[] = [
     claims: [...claims, 'storage'],
     run: async (tools) => {
       const { record, leaseId, authentication } = await givenLease(tools);
-      const { firstRefreshToken: told } = record.provider;
-      record.provider.answerWith(answerJson(400, { error: 'invalid_grant', error_description: told }));
+      const { firstRefreshToken: returned } = record.provider;
+      record.provider.answerWith(answerJson(400, { error: 'invalid_grant', error_description: returned }));
       const answer = await updateUnder(tools, leaseId, authentication);
       expectAsked(answer, record.provider, 1);
       expectOutcome(answer, 'invalid_grant');
@@ -91,8 +91,8 @@ export const LEASE_REFUSAL_CHECKS: readonly Check[] = [
     claims: [...claims, 'storage'],
     run: async (tools) => {
       const { record, leaseId, authentication } = await givenLease(tools);
-      const { firstRefreshToken: told } = record.provider;
-      record.provider.answerWith(answerJson(500, { error: told }));
+      const { firstRefreshToken: returned } = record.provider;
+      record.provider.answerWith(answerJson(500, { error: returned }));
       const answer = await updateUnder(tools, leaseId, authentication);
       expectAsked(answer, record.provider);
       expectOutcome(answer, 'provider_error');

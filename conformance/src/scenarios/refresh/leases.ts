@@ -119,7 +119,7 @@ export const LEASE_CHECKS: readonly Check[] = [
         body: JSON.stringify({ phase: 'get', serviceName: name }),
       });
       expectRefusal(answer, 'SIGNATURE_INVALID');
-      // Nor was one given and not told.
+      // Nor was one given silently.
       expectOk(await get(tools, name));
     },
   },

@@ -124,8 +124,8 @@ export const PROVIDER_CALL_CHECKS: readonly Check[] = [
         const expected = { tokenUrl, clientId: client.id, authMethod, mediated: false };
         for (const [member, value] of Object.entries(expected))
           expectThat(shown[member] === value, answer, `provider.${member} ${JSON.stringify(value)}`);
-        const told = Buffer.from(answer.body).toString('utf8');
-        expectThat(!('secret' in client) || !told.includes(client.secret), answer, 'no client secret');
+        const returned = Buffer.from(answer.body).toString('utf8');
+        expectThat(!('secret' in client) || !returned.includes(client.secret), answer, 'no client secret');
       }
     },
   },

@@ -27,7 +27,7 @@ import {
   versionAfter,
 } from './refreshable.ts';
 
-/** Of whoever refreshes by itself: no capability names that, but who is told of expiries is one who does. */
+/** Of a webhook that refreshes by itself: no capability names that, but one that takes notices of expiry does. */
 const claims = ['credential', 'store', 'refresh-notify'] as const;
 /** Who claims neither need not take a provider; whoever takes one has to know what it means. */
 const REFRESHERS = ['refresh-notify', 'sv-refresh'] as const;
@@ -166,10 +166,10 @@ export const REFRESH_CHECKS: readonly Check[] = [
         provider.rotates = rotates;
         // Expired again at once, so that the next one who fetches it has it refreshed once more.
         provider.expiresIn = 5;
-        const told = await notice(tools, { serviceName: name, reason: 'expired' });
-        expectThat(await provider.arrived(1), told, 'a refresh after a notice of an expired token');
+        const returned = await notice(tools, { serviceName: name, reason: 'expired' });
+        expectThat(await provider.arrived(1), returned, 'a refresh after a notice of an expired token');
         const version = await versionAfter(tools, name, token['version']);
-        expectThat(version !== undefined, told, 'a new version of the record after that');
+        expectThat(version !== undefined, returned, 'a new version of the record after that');
         provider.expiresIn = 3600;
         const answer = await fetchToken(tools, record);
         const what = rotates ? 'a rotated refresh token' : 'the same refresh token';

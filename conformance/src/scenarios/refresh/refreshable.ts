@@ -108,7 +108,7 @@ export function deliveredToken(answer: Answer): Record<string, unknown> {
  */
 export function expectAsked(answer: Answer, provider: Provider, times?: number): void {
   const { calls, tokenUrl } = provider;
-  if (calls.length === 0 && times !== 0 && tellsOfFailure(answer))
+  if (calls.length === 0 && times !== 0 && reportsFailure(answer))
     throw new NotTestable(
       `no call arrived at the suite's provider ${tokenUrl}; the webhook has to be allowed to call that address, or ` +
         '--upstream-url has to name one that it can reach',
@@ -125,7 +125,7 @@ export function expectAsked(answer: Answer, provider: Provider, times?: number):
 }
 
 /** Whether the webhook says that its call of the provider failed, by any of the doors. */
-function tellsOfFailure(answer: Answer): boolean {
+function reportsFailure(answer: Answer): boolean {
   const { outcome } = jsonObject(answer) ?? {};
   return [502, 504].includes(answer.status) || outcome === 'failed' || outcome === 'provider_error';
 }
@@ -190,9 +190,9 @@ export async function versionAfter(tools: Tools, name: string, from: unknown): P
 
 /** Whether an answer says when to come again (RFC 9110 section 10.2.3). */
 export function expectRetryAfter(answer: Answer): void {
-  const told = header(answer, 'retry-after') ?? '';
-  const isDate = !Number.isNaN(Date.parse(told)) && told.endsWith('GMT');
-  expectThat(/^\d+$/.test(told) || isDate, answer, 'Retry-After');
+  const returned = header(answer, 'retry-after') ?? '';
+  const isDate = !Number.isNaN(Date.parse(returned)) && returned.endsWith('GMT');
+  expectThat(/^\d+$/.test(returned) || isDate, answer, 'Retry-After');
 }
 
 /** Nothing of the grant stands in an answer: no token, neither a spent one, nor what the client authenticates by. */
@@ -205,9 +205,9 @@ export function expectNoSecret(answer: Answer, { provider, accessToken }: Refres
     ...('secret' in client ? [client.secret] : []),
     ...('assertion' in client ? [client.assertion] : []),
   ];
-  const told = text(answer);
+  const returned = text(answer);
   expectThat(
-    !secrets.some((each) => told.includes(each)),
+    !secrets.some((each) => returned.includes(each)),
     answer,
     'no token and no client secret in the answer',
   );

@@ -34,7 +34,7 @@ const reordered =
     `;${order(right.slice(1).split(';')).join(';')}`;
 
 /** A rightly signed request whose MAC, in base64, has a character of the alphabet that base64url writes otherwise. */
-function withTellingMac(tools: Tools): RequestToSend {
+function withCharacteristicMac(tools: Tools): RequestToSend {
   for (;;) {
     const request = rightly(tools);
     if (/[+/]/.test(headerOf(request, 'signature'))) return request;
@@ -243,7 +243,7 @@ export const SIGNATURE_HEADER_CHECKS: readonly Check[] = [
     },
     (tools) => ({
       'without padding': signature(tools, (value) => value.replaceAll('=:', ':').replace('sv:', 'sv=:')),
-      'in the alphabet of base64url': withHeader(withTellingMac(tools), 'signature', (value) =>
+      'in the alphabet of base64url': withHeader(withCharacteristicMac(tools), 'signature', (value) =>
         value.replaceAll('+', '-').replaceAll('/', '_'),
       ),
       'with a space inside': signature(tools, (value) => value.replace(/^(.{24})/, '$1 ')),

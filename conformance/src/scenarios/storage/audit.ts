@@ -61,9 +61,11 @@ export const AUDIT_CHECKS: readonly Check[] = [
       expectThat(items.length === 1, answer, 'one item');
       const [item = {}] = items;
       for (const [name, value] of Object.entries(full)) {
-        const told = item[name];
+        const returned = item[name];
         const same =
-          name === 'timestamp' ? parseTime(String(told)) === parseTime(String(value)) : sameJson(told, value);
+          name === 'timestamp'
+            ? parseTime(String(returned)) === parseTime(String(value))
+            : sameJson(returned, value);
         expectThat(same, answer, `${name} ${JSON.stringify(value)}`);
       }
       expectThat(item['source'] === 'service', answer, 'source "service"');

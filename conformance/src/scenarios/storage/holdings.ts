@@ -88,10 +88,10 @@ export function isMembers(value: unknown): value is Members {
 }
 
 /** Whether two lists of texts hold the same, in whatever order. */
-export function sameTexts(told: unknown, wanted: readonly string[]): boolean {
+export function sameTexts(returned: unknown, wanted: readonly string[]): boolean {
   return (
-    Array.isArray(told) &&
-    told.length === wanted.length &&
-    wanted.every((each) => (told as readonly unknown[]).includes(each))
+    Array.isArray(returned) &&
+    returned.length === wanted.length &&
+    wanted.every((each) => (returned as readonly unknown[]).includes(each))
   );
 }

@@ -50,7 +50,7 @@ export async function expectLimits(tools: Tools, op: string, max: number): Promi
 export const STORAGE_LIST_CHECKS: readonly Check[] = [
   {
     id: 'storage.list',
-    title: 'tokens.list tells each record as tokens.get does',
+    title: 'tokens.list returns each record as tokens.get does',
     requirements: ['STO-02'],
     claims: CLAIMS,
     run: async (tools) => {

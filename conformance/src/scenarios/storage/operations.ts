@@ -55,7 +55,7 @@ export const STORAGE_CHECKS: readonly Check[] = [
   },
   {
     id: 'storage.metadata',
-    title: 'tokens.get tells every setting as it was stored, and the provider without its secret',
+    title: 'tokens.get returns every setting as it was stored, and the provider without its secret',
     requirements: ['STO-02', 'STO-03', 'CRE-17'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -88,16 +88,21 @@ export const STORAGE_CHECKS: readonly Check[] = [
         'allowedHeaders as stored',
       );
       if (!('provider' in refreshable)) return;
-      const told = token['provider'];
-      expectThat(isMembers(told), answer, 'provider');
+      const returned = token['provider'];
+      expectThat(isMembers(returned), answer, 'provider');
       const { tokenUrl, clientId } = provider;
-      expectMembers(answer, told, { tokenUrl, clientId, authMethod: 'client_secret_basic', mediated: false });
-      expectThat((told['clientSecret'] ?? undefined) === undefined, answer, 'no client secret');
+      expectMembers(answer, returned, {
+        tokenUrl,
+        clientId,
+        authMethod: 'client_secret_basic',
+        mediated: false,
+      });
+      expectThat((returned['clientSecret'] ?? undefined) === undefined, answer, 'no client secret');
     },
   },
   {
     id: 'storage.metadata-of-little',
-    title: 'tokens.get tells what holds where nothing was said',
+    title: 'tokens.get returns the defaults of settings that were left out',
     requirements: ['STO-02', 'SAV-08', 'SAV-18'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -193,7 +198,7 @@ export const STORAGE_CHECKS: readonly Check[] = [
   },
   {
     id: 'storage.version-grows',
-    title: 'a version grows with each store, also where the same is stored, and tokens.get tells it',
+    title: 'a version grows with each store, also where the same is stored, and tokens.get returns it',
     requirements: ['STO-14'],
     claims: CLAIMS,
     run: async (tools) => {

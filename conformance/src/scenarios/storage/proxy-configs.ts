@@ -27,8 +27,8 @@ async function newConfig(tools: Tools): Promise<NewConfig> {
 }
 
 /** Expects a configuration as it was put. @returns its version */
-function expectConfig(answer: Answer, told: Readonly<Record<string, unknown>>, put: NewConfig): number {
-  const { proxyId, serviceName, upstreamUrl, headerTemplates, version } = told;
+function expectConfig(answer: Answer, returned: Readonly<Record<string, unknown>>, put: NewConfig): number {
+  const { proxyId, serviceName, upstreamUrl, headerTemplates, version } = returned;
   expectThat(proxyId === put.proxyId, answer, `proxyId ${put.proxyId}`);
   expectThat(serviceName === put.serviceName, answer, `serviceName ${put.serviceName}`);
   expectThat(
@@ -68,7 +68,8 @@ async function stored(tools: Tools, put: NewConfig): Promise<number> {
 export const PROXY_CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'proxy-config.put',
-    title: 'a configuration is answered, told by proxies.get and listed as it was put, with version 1',
+    title:
+      'a configuration is returned by proxies.put, proxies.get and proxies.list as it was put, with version 1',
     requirements: ['STO-02', 'STO-13'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -160,8 +161,8 @@ export const PROXY_CONFIG_CHECKS: readonly Check[] = [
       const equal = { ...put, upstreamUrl: 'https://other.example/' };
       for (const ifVersion of [undefined, version, 0, version - 1, version + 1]) {
         const answer = await tools.storage(ifVersion === undefined ? equal : { ...equal, ifVersion });
-        const told = expectConfig(answer, expectOk(answer), equal);
-        expectThat(told === version, answer, `version ${version}, unchanged`);
+        const returned = expectConfig(answer, expectOk(answer), equal);
+        expectThat(returned === version, answer, `version ${version}, unchanged`);
       }
       const answer = await tools.storage({ op: 'proxies.get', proxyId: put.proxyId });
       expectThat(expectOk(answer)['version'] === version, answer, `version ${version} still`);

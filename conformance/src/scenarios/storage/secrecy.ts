@@ -3,13 +3,13 @@ import { expectOk, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
 import { text } from '../../http/read-answer.ts';
 import { isMembers } from './holdings.ts';
-import { SECRET_NAMES, tells, tellsText } from './tells-secret.ts';
+import { SECRET_NAMES, reveals, revealsText } from './reveals-secret.ts';
 
 /** What shows of everything that was answered so far; these come late in a run. */
 export const SECRECY_CHECKS: readonly Check[] = [
   {
     id: 'storage.no-secret-in-this-run',
-    title: 'no answer of this run told a secret that was stored before it',
+    title: 'no answer of this run revealed a secret that was stored before it',
     requirements: ['STO-03'],
     claims: ['storage'],
     run: async (tools) => {
@@ -18,9 +18,9 @@ export const SECRECY_CHECKS: readonly Check[] = [
       const asked = tools.seen.filter(({ sent }) => sent.path === '/v1/storage');
       // Thousands of answers and hundreds of secrets: one look at all of them, and at each only where that found one.
       const all = asked.map(text).join('\n');
-      for (const secret of [...storedSecrets(tools.seen)].filter((each) => tellsText(all, each))) {
-        const teller = asked.find((each) => tells(each, secret)) ?? answer;
-        expectThat(false, teller, 'an answer without a secret that was stored in this run');
+      for (const secret of [...storedSecrets(tools.seen)].filter((each) => revealsText(all, each))) {
+        const revealing = asked.find((each) => reveals(each, secret)) ?? answer;
+        expectThat(false, revealing, 'an answer without a secret that was stored in this run');
       }
     },
   },
@@ -29,7 +29,7 @@ export const SECRECY_CHECKS: readonly Check[] = [
 /** Long enough that nothing else is called so by chance. */
 const SECRET_LENGTH = 24;
 
-/** Secrets that this run stored, as far as they are not told by a name of their own. */
+/** Secrets that this run stored, except those that have a name. */
 function storedSecrets(seen: readonly Answer[]): ReadonlySet<string> {
   const secrets = new Set<string>();
   const collect = (value: unknown): void => {

@@ -5,7 +5,7 @@ import type { Answer } from '../../http/client.ts';
 import { text } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
 import { isMembers } from './holdings.ts';
-import { SECRET_NAMES, tells } from './tells-secret.ts';
+import { SECRET_NAMES, reveals } from './reveals-secret.ts';
 import { expectError, resultsOf } from './batches.ts';
 import { takesProviders } from '../store/takes-providers.ts';
 
@@ -131,8 +131,8 @@ export const STORAGE_SECRET_CHECKS: readonly Check[] = [
       };
       expectOk(await tools.storage(put));
       const answer = await tools.storage({ batch: [{ op: 'proxies.get', proxyId }] });
-      const told = resultsOf(answer, 1)[0]?.['headerTemplates'];
-      const names = isMembers(told) ? Object.keys(told).map((name) => name.toLowerCase()) : [];
+      const returned = resultsOf(answer, 1)[0]?.['headerTemplates'];
+      const names = isMembers(returned) ? Object.keys(returned).map((name) => name.toLowerCase()) : [];
       expectThat(
         SECRET_NAMES.every((name) => names.includes(name.toLowerCase())),
         answer,
@@ -142,7 +142,7 @@ export const STORAGE_SECRET_CHECKS: readonly Check[] = [
   },
   {
     id: 'storage.no-secrets',
-    title: 'no answer tells a secret of a record, whatever is asked about it',
+    title: 'no answer reveals a secret of a record, whatever is asked about it',
     requirements: ['STO-03'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -192,7 +192,7 @@ export const STORAGE_SECRET_CHECKS: readonly Check[] = [
       ];
       for (const answer of answers)
         for (const each of canaries)
-          expectThat(!tells(answer, each), answer, 'an answer without a stored secret');
+          expectThat(!reveals(answer, each), answer, 'an answer without a stored secret');
     },
   },
 ];

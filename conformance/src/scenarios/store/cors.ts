@@ -67,7 +67,7 @@ function post(tools: Tools, ticket: string | undefined, body: object, headers: H
 export const CORS_CHECKS: readonly Check[] = [
   {
     id: 'cors.preflight',
-    title: 'a page of the service’s origin is told that it may post, with two headers',
+    title: 'a page of the service’s origin may post, with two headers',
     requirements: ['SAV-21'],
     claims: ['store'],
     run: async (tools) => {

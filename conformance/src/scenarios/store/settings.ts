@@ -186,7 +186,7 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
   ),
   {
     id: 'store.allowed-hosts',
-    title: 'hosts, hosts with ports, addresses and * are taken and told as they were stored',
+    title: 'hosts, hosts with ports, addresses and * are accepted and returned as they were stored',
     requirements: ['SAV-11', 'SAV-12'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -268,8 +268,10 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
         [{ allowedHeaders: [] }, []],
       ] as const) {
         const { answer, token } = await taken(tools, settings);
-        const told: unknown = token['allowedHeaders'];
-        const lower: unknown = Array.isArray(told) ? told.map((each) => String(each).toLowerCase()) : told;
+        const returned: unknown = token['allowedHeaders'];
+        const lower: unknown = Array.isArray(returned)
+          ? returned.map((each) => String(each).toLowerCase())
+          : returned;
         expectThat(sameTexts(lower, headers), answer, `allowedHeaders ${JSON.stringify(headers)}`);
       }
     },

@@ -4,7 +4,7 @@ import type { Answer } from '../../http/client.ts';
 import { header } from '../../http/read-answer.ts';
 import { answerJson } from '../../provider/provider.ts';
 import type { Tools } from '../../check/tools.ts';
-import { armed, calledOnce, expectUncalled, loadedWith, received } from '../../upstream/armed.ts';
+import { setUpProxy, calledOnce, expectUncalled, storeTextOf, received } from '../../upstream/proxy-setup.ts';
 import { givenRefreshable } from '../refresh/refreshable.ts';
 
 const PIN = '482913';
@@ -51,8 +51,8 @@ async function namesBack(
   text: string,
 ): Promise<{ readonly answer: Answer; readonly back: readonly string[] }> {
   const names = [...BESIDE_SHORT, ...NOT_BESIDE_SHORT];
-  const proxy = await armed(tools, {
-    record: await loadedWith(tools, PIN, PERMITTED),
+  const proxy = await setUpProxy(tools, {
+    record: await storeTextOf(tools, PIN, PERMITTED),
     answer: (response) =>
       response
         .writeHead(
@@ -131,7 +131,7 @@ export const SHORT_SECRET_CHECKS: readonly Check[] = [
       const beside = { allowedHosts: [allowedHost] };
       const { name, provider, accessToken } = await givenRefreshable(tools, { beside });
       provider.answerWith(answerJson(200, { access_token: PIN, token_type: 'Bearer', expires_in: 3600 }));
-      const proxy = await armed(tools, { record: { name, value: accessToken } });
+      const proxy = await setUpProxy(tools, { record: { name, value: accessToken } });
       expectUncalled(
         proxy,
         await proxy.call(),
@@ -146,7 +146,7 @@ export const SHORT_SECRET_CHECKS: readonly Check[] = [
     requirements: ['PRX-47'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await armed(tools, { record: await loadedWith(tools, PIN, PERMITTED) });
+      const proxy = await setUpProxy(tools, { record: await storeTextOf(tools, PIN, PERMITTED) });
       const answer = await proxy.call();
       const [sent] = received(calledOnce(proxy, answer), 'authorization');
       expectThat(sent === `Bearer ${PIN}`, answer, 'the secret at the upstream');
@@ -181,8 +181,8 @@ export const SHORT_SECRET_CHECKS: readonly Check[] = [
       ]);
       const texts = parts.flatMap((part) => [part, Buffer.from(part).toString('base64'), `Bearer ${part}`]);
       const pairs = texts.map((text, at) => [`x-part-${at}`, text] as const);
-      const proxy = await armed(tools, {
-        record: await loadedWith(tools, secret),
+      const proxy = await setUpProxy(tools, {
+        record: await storeTextOf(tools, secret),
         answer: (response) => response.writeHead(200, pairs.flat()).end('{}'),
       });
       const answer = await proxy.call();

@@ -5,7 +5,7 @@ import { VAULT_ID } from '../../binding/handshake.ts';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import { text } from '../../http/read-answer.ts';
-import { PLAINLY_AN_ID, toldOf } from '../../check/tells-of.ts';
+import { PLAINLY_AN_ID, mentionIn } from '../../check/mention-in.ts';
 
 const signedHealth = { method: 'POST', path: '/v1/health' } as const;
 
@@ -29,13 +29,13 @@ export const HEALTH_CHECKS: readonly Check[] = [
       const headers = answer.headers.map((each) => each.join(': ')).join('\n');
       const ids = [target.webhookId, target.key.id, VAULT_ID];
       // A header may allow the service's origin, which is no owner's.
-      const told =
-        toldOf(text(answer), { ...target, ids }) ??
+      const returned =
+        mentionIn(text(answer), { ...target, ids }) ??
         ids.find((each) => PLAINLY_AN_ID.test(each) && headers.includes(each));
       expectThat(
-        told === undefined,
+        returned === undefined,
         answer,
-        `neither the webhook’s id, nor the service’s address, nor a key or an account, such as ${told ?? ''}`,
+        `neither the webhook’s id, nor the service’s address, nor a key or an account, such as ${returned ?? ''}`,
       );
     },
   },

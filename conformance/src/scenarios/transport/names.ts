@@ -12,8 +12,12 @@ const text = (value: string): object => ({ tokenType: 'PlainText', value });
 async function expectTaken(tools: Tools, name: string, what: string): Promise<void> {
   const value = `canary of ${what}`;
   const stored = await tools.store(name, text(value));
-  const told = jsonObject(stored)?.['serviceName'];
-  expectThat(stored.status === 200 && told === name, stored, `200 and the name as it was sent, for ${what}`);
+  const returned = jsonObject(stored)?.['serviceName'];
+  expectThat(
+    stored.status === 200 && returned === name,
+    stored,
+    `200 and the name as it was sent, for ${what}`,
+  );
   await expectDelivered(tools, name, value, `what was stored under ${what}`);
 }
 

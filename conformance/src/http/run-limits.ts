@@ -2,7 +2,7 @@ import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Client, type OpenAnswer } from './client.ts';
 
 /** How much a run puts up with. */
-export interface Patience {
+export interface RunLimits {
   /** Time that may pass, in all, with waiting for answers that did not come. */
   readonly lostMs: number;
   /** Requests one after the other that may stay without an answer. */
@@ -15,7 +15,7 @@ export interface Patience {
  * Enough for a webhook that hangs on one thing, and within a minute for one that hangs on everything. A whole run takes
  * a minute with a slow webhook.
  */
-export const PATIENCE: Patience = { lostMs: 45_000, unanswered: 12, runMs: 15 * 60_000 };
+export const RUN_LIMITS: RunLimits = { lostMs: 45_000, unanswered: 12, runMs: 15 * 60_000 };
 
 /**
  * A client that gives up: once its patience is over nothing is sent any more, so that a run ends in time whatever the
@@ -23,7 +23,7 @@ export const PATIENCE: Patience = { lostMs: 45_000, unanswered: 12, runMs: 15 * 
  * @param now milliseconds that only grow
  * @returns the same client, whose methods throw NotTestable from then on
  */
-export function withPatience(client: Client, patience: Patience, now: () => number): Client {
+export function withRunLimits(client: Client, patience: RunLimits, now: () => number): Client {
   let startedAt: number | undefined;
   let lostMs = 0;
   let lostUntil = Number.NEGATIVE_INFINITY;

@@ -19,12 +19,12 @@ export const SECRET_NAMES = [
 ] as const;
 
 /** Whether a secret stands in an answer, as it is or in a common encoding. */
-export function tells(answer: Answer, secret: string): boolean {
-  return tellsText(text(answer), secret);
+export function reveals(answer: Answer, secret: string): boolean {
+  return revealsText(text(answer), secret);
 }
 
 /** The same of a text. */
-export function tellsText(told: string, secret: string): boolean {
+export function revealsText(returned: string, secret: string): boolean {
   const bytes = Buffer.from(secret);
   const forms = [
     secret,
@@ -32,5 +32,5 @@ export function tellsText(told: string, secret: string): boolean {
     bytes.toString('base64url'),
     bytes.toString('hex'),
   ];
-  return forms.some((form) => told.includes(form));
+  return forms.some((form) => returned.includes(form));
 }

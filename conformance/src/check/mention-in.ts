@@ -1,6 +1,6 @@
-/** What must not be told, for the search in a text. */
+/** What a text must not mention. */
 export interface Facts {
-  /** The webhook's own address, which it may tell. */
+  /** The webhook's own address, which it may mention. */
   readonly webhookUrl: string;
   readonly serviceUrl: string;
   /** Ids; those that may be a word as well, short ones and ones of letters alone, are not looked for. */
@@ -11,15 +11,15 @@ export interface Facts {
 
 export const PLAINLY_AN_ID = /^(?=.*[0-9_]).{6,}$/;
 
-/** The first of the facts that a text tells, and undefined where it tells none. */
-export function toldOf(
+/** The first of the facts that a text mentions; undefined where it mentions none. */
+export function mentionIn(
   text: string,
   { webhookUrl, serviceUrl, ids = [], hmacHash }: Facts,
 ): string | undefined {
   const plain = text.replace(/<[^>]*>/g, (tag) => ` ${tag} `).replaceAll('\\/', '/');
   const addresses = [serviceUrl, new URL(serviceUrl).host].filter((each) => !mentions(webhookUrl, each));
-  const told = addresses.find((each) => mentions(plain, each));
-  if (told !== undefined) return told;
+  const returned = addresses.find((each) => mentions(plain, each));
+  if (returned !== undefined) return returned;
   const id = ids.find((each) => each !== undefined && PLAINLY_AN_ID.test(each) && text.includes(each));
   if (id !== undefined) return id;
   if (hmacHash === undefined) return undefined;

@@ -6,7 +6,7 @@ import { reachable } from './reachable.ts';
 import type { Place, UpstreamAnswer, UpstreamCall } from './upstream.ts';
 
 /** A record, a proxy that puts it into calls, and the place of the suite's own upstream that those calls go to. */
-export interface Armed {
+export interface ProxySetup {
   readonly name: string;
   /** The secret. */
   readonly value: string;
@@ -17,13 +17,13 @@ export interface Armed {
 }
 
 /** A stored text. */
-export interface Loaded {
+export interface StoredText {
   readonly name: string;
   readonly value: string;
 }
 
 const BEARER: Readonly<Record<string, string>> = { authorization: 'Bearer ${TOKEN}' };
-const shared = new WeakMap<Tools, Promise<Loaded>>();
+const shared = new WeakMap<Tools, Promise<StoredText>>();
 
 /**
  * Stores what a proxied call needs, once it is proven that the webhook reaches the upstream at all.
@@ -31,33 +31,33 @@ const shared = new WeakMap<Tools, Promise<Loaded>>();
  * @param options.rest what stands behind the place's URL in the configuration
  * @throws NotTestable
  */
-export async function armed(
+export async function setUpProxy(
   tools: Tools,
   options: {
-    readonly record?: Loaded;
+    readonly record?: StoredText;
     readonly headerTemplates?: Readonly<Record<string, string>>;
     readonly rest?: string;
     readonly answer?: UpstreamAnswer;
   } = {},
-): Promise<Armed> {
+): Promise<ProxySetup> {
   await reachable(tools);
   const { headerTemplates = BEARER, rest = '', answer } = options;
   const { name, value } = await (options.record ?? sharedText(tools));
   const place = (await tools.given.upstream()).open(answer);
   const upstreamUrl = place.url + rest;
   const proxyId = await tools.given.proxy({ serviceName: name, upstreamUrl, headerTemplates });
-  const call: Armed['call'] = (how) => tools.proxied({ proxyId, serviceName: name, ...how });
+  const call: ProxySetup['call'] = (how) => tools.proxied({ proxyId, serviceName: name, ...how });
   return { name, value, proxyId, place, call };
 }
 
 /** A fresh text with these settings, by default one that may be injected at the suite's own upstream. @throws NotTestable */
-export async function loaded(tools: Tools, settings: object = {}): Promise<Loaded> {
+export async function storeText(tools: Tools, settings: object = {}): Promise<StoredText> {
   const { allowedHost } = await tools.given.upstream();
   return tools.given.text({ allowedHosts: [allowedHost], ...settings });
 }
 
 /** Such a record with a secret of a certain form. @throws NotTestable */
-export async function loadedWith(tools: Tools, value: string, settings: object = {}): Promise<Loaded> {
+export async function storeTextOf(tools: Tools, value: string, settings: object = {}): Promise<StoredText> {
   const { allowedHost } = await tools.given.upstream();
   const allowedHosts = [allowedHost];
   return {
@@ -66,16 +66,16 @@ export async function loadedWith(tools: Tools, value: string, settings: object =
   };
 }
 
-function sharedText(tools: Tools): Promise<Loaded> {
+function sharedText(tools: Tools): Promise<StoredText> {
   const known = shared.get(tools);
   if (known !== undefined) return known;
-  const text = loaded(tools);
+  const text = storeText(tools);
   shared.set(tools, text);
   return text;
 }
 
 /** The last call that arrived. @param before how many had arrived before @throws CheckFailed where it is not one more */
-export function calledOnce({ place }: Pick<Armed, 'place'>, answer: Answer, before = 0): UpstreamCall {
+export function calledOnce({ place }: Pick<ProxySetup, 'place'>, answer: Answer, before = 0): UpstreamCall {
   const call = place.calls[before];
   expectThat(
     call !== undefined && place.calls.length === before + 1,
@@ -87,7 +87,7 @@ export function calledOnce({ place }: Pick<Armed, 'place'>, answer: Answer, befo
 
 /** A refusal with the upstream left alone. @param before how many calls had arrived before @throws CheckFailed */
 export function expectUncalled(
-  { place }: Pick<Armed, 'place'>,
+  { place }: Pick<ProxySetup, 'place'>,
   answer: Answer,
   code: WebhookErrorCode,
   what: string,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Answer, type Client, type Sent } from './client.ts';
-import { withPatience } from './patience.ts';
+import { withRunLimits } from './run-limits.ts';
 
 const SENT: Sent = { method: 'GET', path: '/v1/health', headers: [], body: new Uint8Array() };
 const ANSWER: Answer = { sent: SENT, status: 200, headers: [], body: new Uint8Array() };
-const PATIENCE = { lostMs: 1000, unanswered: 3, runMs: 10_000 };
+const RUN_LIMITS = { lostMs: 1000, unanswered: 3, runMs: 10_000 };
 
 /** A client whose answers are decided beforehand, on a clock that stands still between them. */
 function scripted(): { client: Client; answers: Array<{ afterMs: number; ok: boolean }>; now: () => number } {
@@ -29,7 +29,7 @@ async function askedUntilGivenUp(
 ): Promise<number> {
   const { client, answers, now } = scripted();
   answers.push(...script.map(([afterMs, ok]) => ({ afterMs, ok })));
-  const patient = withPatience(client, PATIENCE, now);
+  const patient = withRunLimits(client, RUN_LIMITS, now);
   for (let asked = 0; asked < 100; asked++) {
     try {
       await patient.send(SENT);
