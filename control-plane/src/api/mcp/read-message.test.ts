@@ -39,7 +39,8 @@ it('errors come in the order coding, size, type, Accept, text', async () => {
   ]);
   expect(await protocolError('x', { ...all, 'content-encoding': 'identity' })).toEqual([415, -32_000, null]);
   expect(await protocolError('x', { ...JSON_TYPE, accept: 'text/plain' })).toEqual([406, -32_000, null]);
-  expect(await protocolError('x')).toEqual([400, -32_700, null]);
+  for (const text of ['x', '\ufeff{}', Uint8Array.of(0x22, 0xff, 0x22)])
+    expect(await protocolError(text)).toEqual([400, -32_700, null]);
 });
 
 describe('the id of JSON that is no valid message', () => {

@@ -1,8 +1,8 @@
 import { newKey } from '@svault/shared';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { byHand } from '../../support/http-by-hand.ts';
-import { BASE_URL, startService } from '../../support/management-service.ts';
-import { useService } from '../../support/use-service.ts';
+import { BASE_URL } from '../../support/management-service.ts';
+import { serviceInTest, useService } from '../../support/use-service.ts';
 import { ERAS, MCP, inEra, mcpAgentOn, mcpClientOf } from '../../support/mcp-steps.ts';
 
 // What stands before the protocol: method, Host, Origin, credential, and what each of them is answered.
@@ -31,55 +31,32 @@ const ping = (headers: Record<string, string> = {}) =>
   });
 const codeOf = ({ text }: { readonly text: string }): unknown => (JSON.parse(text) as { code?: string }).code;
 
-describe('methods', () => {
-  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])(
-    '%s is 405 with Allow, with and without credentials',
-    async (method) => {
-      for (const headers of [{}, { authorization: `Bearer ${apiKey}`, 'mcp-session-id': 'old' }]) {
-        const answer = await byHand(url, { method, headers });
-        expect(answer).toMatchObject({
-          status: 405,
-          headers: { allow: 'POST', 'cache-control': 'no-store' },
-        });
-        if (method !== 'HEAD') expect(codeOf(answer)).toBe('METHOD_NOT_ALLOWED');
-      }
-    },
-  );
-});
+it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])(
+  '%s is 405 with Allow, with and without credentials',
+  async (method) => {
+    for (const headers of [{}, { authorization: `Bearer ${apiKey}`, 'mcp-session-id': 'old' }]) {
+      const answer = await byHand(url, { method, headers });
+      expect(answer).toMatchObject({ status: 405, headers: { allow: 'POST', 'cache-control': 'no-store' } });
+      if (method !== 'HEAD') expect(codeOf(answer)).toBe('METHOD_NOT_ALLOWED');
+    }
+  },
+);
 
-describe('Host (DNS rebinding)', () => {
-  it.each(['127.0.0.1:8080', 'localhost', 'LOCALHOST:1', '127.0.0.1:9', '10.0.0.7', '[::1]:8080'])(
-    '%s is accepted',
-    async (host) => expect((await ping({ host })).status).toBe(200),
-  );
-  it.each([
-    'evil.example',
-    'evil.example:8080',
-    'localhost.evil.example',
-    'localhost.',
-    '127.0.0.1.nip.io',
-    '2130706433',
-  ])('%j is rejected with 403', async (host) => {
-    const answer = await ping({ host });
-    expect([answer.status, codeOf(answer)]).toEqual([403, 'FORBIDDEN']);
-  });
+it('a foreign Host is 403 whatever the credential, unless a trusted proxy sends it', async () => {
+  expect((await ping({ host: 'localhost' })).status).toBe(200);
+  const answer = await ping({ host: 'evil.example' });
+  expect([answer.status, codeOf(answer)]).toEqual([403, 'FORBIDDEN']);
+  const wrong = await ping({ host: 'evil.example', authorization: `Bearer ${newKey('svagent')}` });
+  expect(wrong.text).toBe(answer.text);
 
-  it('a trusted proxy may send any Host', async () => {
-    const behind = await startService({ SV_TRUSTED_PROXIES: '127.0.0.1' });
-    const agent = await mcpAgentOn(behind);
-    const headers = {
-      host: 'upstream',
-      authorization: `Bearer ${agent.apiKey}`,
-      'content-type': 'application/json',
-    };
-    expect((await byHand(behind.running.url + MCP, { headers, chunks: [PING] })).status).toBe(200);
-    await behind.stop();
-  });
-
-  it('Host is checked before the credential, and does not reveal whether that is valid', async () => {
-    const wrong = await ping({ host: 'evil.example', authorization: `Bearer ${newKey('svagent')}` });
-    expect(wrong.text).toBe((await ping({ host: 'evil.example' })).text);
-  });
+  const behind = await serviceInTest({ SV_TRUSTED_PROXIES: '127.0.0.1' });
+  const agent = await mcpAgentOn(behind);
+  const headers = {
+    host: 'upstream',
+    authorization: `Bearer ${agent.apiKey}`,
+    'content-type': 'application/json',
+  };
+  expect((await byHand(behind.running.url + MCP, { headers, chunks: [PING] })).status).toBe(200);
 });
 
 describe('Origin', () => {
@@ -185,12 +162,8 @@ describe('credentials', () => {
   it.each([
     ['an unknown key', () => newKey('svagent')],
     ['an unknown session token', () => newKey('svsess')],
-    ['a malformed key', () => 'svagent_short'],
     ['an admin key', () => service.place.adminKey],
-    ['a refresh token', () => newKey('svsessr')],
-    ['nothing', () => ''],
     ['a key and more', () => `${apiKey} x`],
-    ['a key in upper case', () => apiKey.toUpperCase()],
   ])('%s is 401 with error="invalid_token"', async (_name, token) => {
     const answer = await ping({ authorization: `Bearer ${token()}` });
     expect([answer.status, codeOf(answer)]).toEqual([401, 'INVALID_KEY']);
@@ -199,30 +172,12 @@ describe('credentials', () => {
     );
   });
 
-  it.each([
-    ['another scheme', { authorization: `Basic ${Buffer.from('a:b').toString('base64')}` }, ''],
-    ['x-agent-key, which is for the REST endpoint', { 'x-agent-key': 'KEY' }, ''],
-    ['a token in the query', {}, '?key=KEY&access_token=KEY'],
-  ] as const)('%s is no credential', async (_name, headers, query) => {
-    const filled = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, value.replace('KEY', apiKey)]),
-    );
-    const answer = await byHand(url + query.replaceAll('KEY', apiKey), {
-      headers: { 'content-type': 'application/json', ...filled },
+  it('x-agent-key and a token in the query are no credentials', async () => {
+    const answer = await byHand(`${url}?key=${apiKey}&access_token=${apiKey}`, {
+      headers: { 'content-type': 'application/json', 'x-agent-key': apiKey },
       chunks: [PING],
     });
     expect([answer.status, codeOf(answer)]).toEqual([401, 'MISSING_KEY']);
-  });
-
-  it('two credentials are none', async () => {
-    const answer = await byHand(url, {
-      headers: {
-        authorization: [`Bearer ${apiKey}`, `Bearer ${apiKey}`],
-        'content-type': 'application/json',
-      } as never,
-      chunks: [PING],
-    });
-    expect([answer.status, codeOf(answer)]).toEqual([401, 'INVALID_KEY']);
   });
 });
 
