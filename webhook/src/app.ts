@@ -80,7 +80,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(createRefreshNotifyRoute({ receiveRequest, notifyRefresh: refreshing.notify }));
   app.use(createRefreshRoute({ receiveRequest, leases: refreshing.leases }));
   app.use(createHealthRoute({ ...context, receiveRequest }));
-  app.use(createProbeRoutes({ ...context, isLeaving: () => leaving?.aborted === true }));
+  app.use(...createProbeRoutes({ ...context, isLeaving: () => leaving?.aborted === true }));
   app.use(createBindRoutes({ flow: context.bindFlow, serviceUrl, webhookUrl }));
   app.use(createExchangeRoute({ ...context, receiveRequest, webhookUrl }));
   app.use(() => {

@@ -4,24 +4,17 @@ import type { Clock } from '@svault/shared';
 const MANY_KEYS = 1_000;
 
 /** At most `limit` events of a key in any `windowMs`, by the monotonic clock and in this process alone. */
-export interface SlidingWindow {
-  /** Whole seconds until another event is permitted (at least 1); undefined: now. */
-  retryAfterSeconds(key: string): number | undefined;
-  count(key: string): void;
-  /** Counts an event if it is permitted; otherwise returns {@link SlidingWindow.retryAfterSeconds}. */
-  take(key: string): number | undefined;
-}
-
 export function createSlidingWindow(options: {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly limit: number;
   readonly windowMs: number;
-}): SlidingWindow {
+}) {
   const { clock, limit, windowMs } = options;
   const eventsOf = new Map<string, readonly number[]>();
   const recent = (key: string): readonly number[] =>
     (eventsOf.get(key) ?? []).filter((atMs) => atMs > clock.monotonic() - windowMs);
 
+  /** Whole seconds until another event is permitted (at least 1); undefined: now. */
   const retryAfterSeconds = (key: string): number | undefined => {
     const oldest = recent(key).at(-limit);
     if (oldest === undefined) return undefined;
@@ -32,13 +25,13 @@ export function createSlidingWindow(options: {
       for (const one of eventsOf.keys()) if (recent(one).length === 0) eventsOf.delete(one);
     eventsOf.set(key, [...recent(key), clock.monotonic()]);
   };
-  return {
-    retryAfterSeconds,
-    count,
-    take: (key) => {
-      const retryAfter = retryAfterSeconds(key);
-      if (retryAfter === undefined) count(key);
-      return retryAfter;
-    },
+  /** Counts an event if it is permitted; otherwise returns {@link retryAfterSeconds}. */
+  const take = (key: string): number | undefined => {
+    const retryAfter = retryAfterSeconds(key);
+    if (retryAfter === undefined) count(key);
+    return retryAfter;
   };
+  return { retryAfterSeconds, count, take };
 }
+
+export type SlidingWindow = ReturnType<typeof createSlidingWindow>;

@@ -41,27 +41,14 @@ export function subjectOf(sub: string): Subject {
   return sub.startsWith('prx_') ? { proxyId: sub } : { userId: sub };
 }
 
-/** The webhook's hash-chained log. */
-export interface AuditLog {
-  /** Resolves when the entry is on the disk, in one fsync with all other commits of this turn of the event loop. */
-  append(event: OwnEvent): Promise<void>;
-  /** In an open transaction; durable with it. */
-  appendNow(event: OwnEvent): void;
-  /** Writes events that the control plane reports, each id once; resolves when they are on the disk. */
-  appendServiceEvents(events: readonly AuditEvent[]): Promise<void>;
-  /** In an open transaction: ends the chain and begins a new one with this event as its first entry. */
-  startEpochNow(event: OwnEvent, options: { readonly restored: boolean }): void;
-  head(): AuditHead;
-}
-
 type Unchained = Omit<AuditEntry, 'epoch' | 'seq' | 'id'> & { readonly id?: string };
 
-/** The log over its store; times come from the clock, order from the chain. */
+/** The webhook's hash-chained log; times come from the clock, order from the chain. */
 export function createAuditLog(options: {
   readonly store: AuditStore;
   readonly commit: GroupCommit;
   readonly clock: Clock;
-}): AuditLog {
+}) {
   const { store, commit, clock } = options;
 
   const head = (): AuditHead => {
@@ -75,21 +62,25 @@ export function createAuditLog(options: {
     const seq = lastSeq + 1;
     store.append(chain(hash, { id: `${epoch}.${seq}`, ...unchained, epoch, seq }));
   };
+  /** In an open transaction; durable with it. */
   const appendNow = (event: OwnEvent): void => {
     const { detail, ...rest } = event;
     write({ ...rest, source: 'webhook', timestamp: formatTime(clock.now()), detail: toText(detail) });
   };
 
   return {
-    append: (event) => commit.run(() => appendNow(event)),
+    /** Resolves when the entry is on the disk, in one fsync with all other commits of this turn of the event loop. */
+    append: (event: OwnEvent): Promise<void> => commit.run(() => appendNow(event)),
     appendNow,
-    appendServiceEvents: (events) =>
+    /** Writes events that the control plane reports, each id once; resolves when they are on the disk. */
+    appendServiceEvents: (events: readonly AuditEvent[]): Promise<void> =>
       commit.run(() => {
         for (const { detail, ...event } of events)
           if (!store.hasServiceEvent(event.id))
             write({ ...event, source: 'service', detail: toText(detail) });
       }),
-    startEpochNow: (event, { restored }) => {
+    /** In an open transaction: ends the chain and begins a new one with this event as its first entry. */
+    startEpochNow: (event: OwnEvent, { restored }: { readonly restored: boolean }): void => {
       const epoch = randomToken();
       store.startEpoch({ epoch, seq: 0, hash: CHAIN_START, startedAtMs: clock.now(), restored });
       appendNow(event);
@@ -97,6 +88,8 @@ export function createAuditLog(options: {
     head,
   };
 }
+
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 const toText = (detail: Readonly<Record<string, unknown>> | undefined): string | undefined =>
   detail === undefined ? undefined : JSON.stringify(detail);

@@ -14,34 +14,26 @@ const MAX_OFFERS = 16;
 /** A token of 128 bits is not guessed: the bound protects the log, and the right token is always accepted. */
 const WRONG_TOKENS_PER_MINUTE = 10;
 
-interface BindOffer {
-  /** 32 random bytes, the binding's secret if the owner connects. */
-  readonly secret: Uint8Array;
-  readonly hmacHash: string;
-}
-
 /** Offers of open pages. They live in the process alone: a restart asks for the set-up token again. */
-interface BindOffers {
-  /** A new secret for a page; the token in its form proves that the set-up token was given. */
-  make(): BindOffer & { readonly token: string };
-  /** The offer of a token, once. */
-  take(token: string): BindOffer | undefined;
-}
-
-export function createBindOffers(deps: { readonly clock: Pick<Clock, 'monotonic'> }): BindOffers {
-  const { clock } = deps;
-  const offers = new Map<string, BindOffer & { readonly endsAtMs: number }>();
+export function createBindOffers({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }) {
+  const makeOffer = () => {
+    // The binding's secret if the owner connects.
+    const secret = newHmacSecret();
+    return { secret, hmacHash: hmacHashOf(secret), endsAtMs: clock.monotonic() + OFFER_LIFETIME_MS };
+  };
+  const offers = new Map<string, ReturnType<typeof makeOffer>>();
   return {
+    /** A new secret for a page; the token in its form proves that the set-up token was given. */
     make: () => {
-      const secret = newHmacSecret();
       const token = randomToken(32);
-      const offer = { secret, hmacHash: hmacHashOf(secret) };
-      offers.set(token, { ...offer, endsAtMs: clock.monotonic() + OFFER_LIFETIME_MS });
+      const offer = makeOffer();
+      offers.set(token, offer);
       const [oldest] = offers.keys();
       if (offers.size > MAX_OFFERS && oldest !== undefined) offers.delete(oldest);
       return { ...offer, token };
     },
-    take: (token) => {
+    /** The offer of a token, once. */
+    take: (token: string) => {
       const offer = offers.get(token);
       offers.delete(token);
       return offer !== undefined && clock.monotonic() < offer.endsAtMs ? offer : undefined;
@@ -50,23 +42,6 @@ export function createBindOffers(deps: { readonly clock: Pick<Clock, 'monotonic'
 }
 
 /** The steps of the bind page (PROTOCOL.md section 5.1), without its HTML. */
-export interface BindFlow {
-  /** @throws ApiError SETUP_REQUIRED once a binding is complete, and after a restore until `unseal-bind` */
-  mustBeOpen(): void;
-  /**
-   * The offer for the next page; undefined for a wrong set-up token.
-   *
-   * @throws ApiError RATE_LIMITED for a wrong one beyond 10 a minute; SETUP_REQUIRED
-   */
-  enter(setupToken: string): (BindOffer & { readonly token: string }) | undefined;
-  /**
-   * Makes a code for a page's offer and returns the registration link; undefined for an expired or consumed page.
-   *
-   * @throws ApiError SETUP_REQUIRED
-   */
-  connect(offerToken: string): Promise<string | undefined>;
-}
-
 export function createBindFlow(deps: {
   readonly binding: BindingReader;
   readonly bindings: Pick<BindingStore, 'needsUnseal'>;
@@ -76,11 +51,12 @@ export function createBindFlow(deps: {
   readonly serviceUrl: string;
   readonly webhookUrl: string;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
-}): BindFlow {
+}) {
   const { clock, serviceUrl, logger } = deps;
   const offers = createBindOffers({ clock });
   const wrongTokens = createSlidingWindow({ clock, limit: WRONG_TOKENS_PER_MINUTE, windowMs: 60_000 });
 
+  /** @throws ApiError SETUP_REQUIRED once a binding is complete, and after a restore until `unseal-bind` */
   const mustBeOpen = (): void => {
     if (deps.binding()?.complete === true) throw alreadyBound();
     if (deps.bindings.needsUnseal()) throw needsUnseal();
@@ -88,7 +64,12 @@ export function createBindFlow(deps: {
 
   return {
     mustBeOpen,
-    enter: (setupToken) => {
+    /**
+     * The offer for the next page; undefined for a wrong set-up token.
+     *
+     * @throws ApiError RATE_LIMITED for a wrong one beyond 10 a minute; SETUP_REQUIRED
+     */
+    enter: (setupToken: string) => {
       mustBeOpen();
       if (deps.isSetupToken(setupToken)) return offers.make();
       const retryAfter = wrongTokens.take('');
@@ -100,7 +81,12 @@ export function createBindFlow(deps: {
       logger.warn({ reason: 'setup_token_wrong' }, 'the bind page was refused');
       return undefined;
     },
-    connect: async (offerToken) => {
+    /**
+     * Makes a code for a page's offer and returns the registration link; undefined for an expired or consumed page.
+     *
+     * @throws ApiError SETUP_REQUIRED
+     */
+    connect: async (offerToken: string): Promise<string | undefined> => {
       mustBeOpen();
       const offer = offers.take(offerToken);
       if (offer === undefined) return undefined;
@@ -110,3 +96,5 @@ export function createBindFlow(deps: {
     },
   };
 }
+
+export type BindFlow = ReturnType<typeof createBindFlow>;

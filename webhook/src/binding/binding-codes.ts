@@ -11,20 +11,6 @@ const CODE_MEMORY_MS = 5 * 60_000;
 
 type CodeTimes = Pick<StoredCode, 'codeHash' | 'expiresAtMs'>;
 
-export interface BindingCodes {
-  /**
-   * Makes a code for a secret. It voids any former code and discards a binding that was not completed.
-   *
-   * @param secret 32 random bytes
-   * @returns the code, a UUID in lower case that is shown once, and its expiry in milliseconds since 1970
-   * @throws ApiError SETUP_REQUIRED if a binding is complete, or a restore was not followed by `unseal-bind`
-   */
-  make(secret: Uint8Array): Promise<{ readonly code: string; readonly expiresAtMs: number }>;
-  isExpired(code: CodeTimes): boolean;
-  /** Whether a code is answered like an unknown one: then an exchange need not be read. */
-  isForgotten(code: CodeTimes): boolean;
-}
-
 /** SHA-256 of a code's 36 ASCII bytes, all that is stored of it. */
 export const codeHashOf = (code: string): Buffer => sha256(utf8(code));
 
@@ -35,7 +21,7 @@ export function createBindingCodes(deps: {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly latestMs: () => number;
   readonly commit: GroupCommit;
-}): BindingCodes {
+}) {
   const { bindings, secrets, clock, latestMs, commit } = deps;
   // Before the first binding nothing has confirmed the wall clock, so there is no time floor. A code therefore expires
   // by the monotonic clock as well, from when this process first saw it: `bind-link` makes it in another process.
@@ -51,7 +37,14 @@ export function createBindingCodes(deps: {
     latestMs() >= code.expiresAtMs + graceMs || clock.monotonic() >= monotonicEndOf(code) + graceMs;
 
   return {
-    make: async (secret) => {
+    /**
+     * Makes a code for a secret. It voids any former code and discards a binding that was not completed.
+     *
+     * @param secret 32 random bytes
+     * @returns the code, a UUID in lower case that is shown once, and its expiry in milliseconds since 1970
+     * @throws ApiError SETUP_REQUIRED if a binding is complete, or a restore was not followed by `unseal-bind`
+     */
+    make: async (secret: Uint8Array) => {
       const code = randomUUID();
       const codeHash = codeHashOf(code);
       const expiresAtMs = latestMs() + CODE_LIFETIME_MS;
@@ -70,10 +63,13 @@ export function createBindingCodes(deps: {
       monotonicEndOf({ codeHash, expiresAtMs });
       return { code, expiresAtMs };
     },
-    isExpired: (code) => hasEnded(code, 0),
-    isForgotten: (code) => hasEnded(code, CODE_MEMORY_MS),
+    isExpired: (code: CodeTimes): boolean => hasEnded(code, 0),
+    /** Whether a code is answered like an unknown one: then an exchange need not be read. */
+    isForgotten: (code: CodeTimes): boolean => hasEnded(code, CODE_MEMORY_MS),
   };
 }
+
+export type BindingCodes = ReturnType<typeof createBindingCodes>;
 
 /** PROTOCOL.md section 5.1: the answer of the bind page after the binding is complete. */
 export function alreadyBound(): Error {

@@ -27,33 +27,12 @@ import {
 /** PROTOCOL.md section 5.1: wrong codes a minute, for the endpoint as a whole. */
 const WRONG_CODES_PER_MINUTE = 30;
 
+type JsonBody = Readonly<Record<string, unknown>>;
+
 /**
  * Exchanges a one-time code for the binding's secret (PROTOCOL.md section 5.1). Its checks have another order than
  * those of signed requests: the body holds the code, which is the key of the signature, so the body is read first.
  */
-export interface Exchange {
-  /**
-   * Call it before reading the body: most of the time no code is open.
-   *
-   * @throws ApiError SIGNATURE_INVALID if there is none, RATE_LIMITED beyond 30 of these and of wrong codes a minute
-   */
-  mustHaveCode(): void;
-  /**
-   * Checks the code's SHA-256 in constant time, MAC, times and digest, and then the request.
-   *
-   * @param message size capped, its signature parsed with `keyid="bind"`
-   * @param body the JSON of that message
-   * @throws ApiError SIGNATURE_INVALID for any code but the latest (RATE_LIMITED beyond 30 a minute: such requests
-   *   neither consume the open code nor block the right one); CODE_USED, CODE_EXPIRED for the latest;
-   *   INVALID_REQUEST for another control plane's address, which leaves the code open
-   */
-  redeem(
-    message: SignedMessage,
-    parsed: ParsedSignature,
-    body: Readonly<Record<string, unknown>>,
-  ): Promise<ExchangeAnswer>;
-}
-
 export function createExchange(deps: {
   readonly bindings: BindingStore;
   readonly secrets: SecretWrapper;
@@ -64,7 +43,7 @@ export function createExchange(deps: {
   readonly serviceUrl: string;
   readonly capabilities: readonly string[];
   readonly logger: Pick<Logger, 'warn'>;
-}): Exchange {
+}) {
   const { bindings, secrets, codes, commit, clock, logger } = deps;
   const wrongCodes = createSlidingWindow({ clock, limit: WRONG_CODES_PER_MINUTE, windowMs: 60_000 });
 
@@ -82,7 +61,7 @@ export function createExchange(deps: {
   };
 
   /** The latest code, if this request proves that its sender has it. */
-  const authenticate = (...[message, parsed, body]: Parameters<Exchange['redeem']>): StoredCode => {
+  const authenticate = (message: SignedMessage, parsed: ParsedSignature, body: JsonBody): StoredCode => {
     const sent = body['code'];
     if (typeof sent !== 'string') throw new ApiError('INVALID_REQUEST', 'code is missing');
     const latest = latestCode();
@@ -97,7 +76,20 @@ export function createExchange(deps: {
     return latest;
   };
 
-  const redeem: Exchange['redeem'] = async (message, parsed, body) => {
+  /**
+   * Checks the code's SHA-256 in constant time, MAC, times and digest, and then the request.
+   *
+   * @param message size capped, its signature parsed with `keyid="bind"`
+   * @param body the JSON of that message
+   * @throws ApiError SIGNATURE_INVALID for any code but the latest (RATE_LIMITED beyond 30 a minute: such requests
+   *   neither consume the open code nor block the right one); CODE_USED, CODE_EXPIRED for the latest;
+   *   INVALID_REQUEST for another control plane's address, which leaves the code open
+   */
+  const redeem = async (
+    message: SignedMessage,
+    parsed: ParsedSignature,
+    body: JsonBody,
+  ): Promise<ExchangeAnswer> => {
     const code = authenticate(message, parsed, body);
     if (code.state === 'used') throw codeUsed();
     if (code.state === 'expired' || codes.isExpired(code)) {
@@ -128,8 +120,18 @@ export function createExchange(deps: {
     return { webhookId, keyId, hmacSecret, protocol: 'v1', capabilities: [...deps.capabilities] };
   };
 
-  return { mustHaveCode: () => void latestCode(), redeem };
+  return {
+    /**
+     * Call it before reading the body: most of the time no code is open.
+     *
+     * @throws ApiError SIGNATURE_INVALID if there is none, RATE_LIMITED beyond 30 of these and of wrong codes a minute
+     */
+    mustHaveCode: (): void => void latestCode(),
+    redeem,
+  };
 }
+
+export type Exchange = ReturnType<typeof createExchange>;
 
 const isSame = (latest: StoredCode | undefined, code: StoredCode): boolean =>
   latest !== undefined && constantTimeEqual(latest.codeHash, code.codeHash);

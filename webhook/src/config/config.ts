@@ -1,10 +1,9 @@
 import { type Secret, parseWebhookUrl } from '@svault/shared';
 import { parseAllowList } from '@svault/shared/egress';
 import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '@svault/server-kit/logger';
+import { LOG_FORMATS, LOG_LEVELS } from '@svault/server-kit/logger';
 import { CONTROL_PLANE_SETTINGS, LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
 import {
-  type ListenAddress,
   SettingsError,
   checked,
   key32,
@@ -50,26 +49,6 @@ export type MasterKeySource =
   | { readonly kind: 'key'; readonly key: Secret<Uint8Array> }
   | { readonly kind: 'passphrase'; readonly passphrase: Secret };
 
-export interface WebhookConfig {
-  /** Public address, byte for byte as it is signed for: no trailing slash. */
-  readonly webhookUrl: string;
-  readonly listen: ListenAddress;
-  readonly dataDir: string;
-  readonly masterKey: MasterKeySource;
-  readonly nextMasterKey: Secret<Uint8Array> | undefined;
-  /** The control plane that this webhook may be bound to, byte for byte the `iss` of its tickets. */
-  readonly serviceUrl: string;
-  readonly setupToken: Secret | undefined;
-  readonly egressAllow: readonly string[];
-  /** Instead of the region's public endpoint; without a slash at the end. */
-  readonly awsStsEndpoint: string | undefined;
-  /** How long it accepts requests after the signal to stop. */
-  readonly drainSeconds: number;
-  readonly metricsListen: ListenAddress | undefined;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-}
-
 /** 128 bits in base64url are 22 characters (PROTOCOL.md section 5.1). */
 const SETUP_TOKEN_CHARACTERS = 22;
 const PASSPHRASE_CHARACTERS = 12;
@@ -79,7 +58,7 @@ const PASSPHRASE_CHARACTERS = 12;
  *
  * @throws SettingsError with all problems; nothing else has happened by then
  */
-export function webhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
+export function webhookConfig(env: NodeJS.ProcessEnv) {
   const values = readSettings(SETTINGS, env, {
     foreign: CONTROL_PLANE_SETTINGS,
     foreignPrefix: LIMIT_SETTING_PREFIX,
@@ -101,21 +80,27 @@ export function webhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
   if (problems.length > 0 || typeof masterKey === 'string') throw new SettingsError(problems);
 
   return {
+    /** Public address, byte for byte as it is signed for: no trailing slash. */
     webhookUrl: values.SV_WEBHOOK_URL,
     listen: values.SV_WEBHOOK_LISTEN,
     dataDir: values.SV_WEBHOOK_DATA_DIR,
     masterKey,
     nextMasterKey: values.SV_WEBHOOK_MASTER_KEY_NEXT,
+    /** The control plane that this webhook may be bound to, byte for byte the `iss` of its tickets. */
     serviceUrl: values.SV_WEBHOOK_SERVICE_URL,
     setupToken: values.SV_WEBHOOK_SETUP_TOKEN,
     egressAllow: values.SV_EGRESS_ALLOW,
+    /** Instead of the region's public endpoint; without a slash at the end. */
     awsStsEndpoint: values.SV_AWS_STS_ENDPOINT,
+    /** How long it accepts requests after the signal to stop. */
     drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
   };
 }
+
+export type WebhookConfig = ReturnType<typeof webhookConfig>;
 
 /** @returns the source, or what is wrong */
 function masterKeySource(

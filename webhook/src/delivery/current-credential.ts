@@ -14,38 +14,19 @@ export interface CurrentCredential extends Minted {
   readonly record: OpenRecord;
 }
 
-/** The credential that an open record gives now (PROTOCOL.md sections 5.4 and 5.6). */
-export interface CurrentCredentials {
-  /**
-   * Without a call: undefined if a provider or minter must be called.
-   *
-   * @throws ApiError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED
-   */
-  atHand(record: OpenRecord, caller: string): CurrentCredential | undefined;
-  /**
-   * Calls the provider or minter if needed, once for all callers that wait.
-   *
-   * @param caller the ticket's `sub`: minted credentials are cached for each
-   * @returns for the record that is live by then; of its sealed settings only the expiry may differ from the given
-   *   one's
-   * @throws ApiError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED, PROVIDER_ERROR, PROVIDER_TIMEOUT,
-   *   MINT_FAILED, RATE_LIMITED (with `retryAfter`), VERSION_CONFLICT if the record was replaced or deleted meanwhile
-   */
-  obtain(record: OpenRecord, caller: string): Promise<CurrentCredential>;
-}
-
 /** PROTOCOL.md section 5.4: a token is expired if its expiry is at most this far away. */
 const EXPIRY_MARGIN_MS = 30_000;
 /** Each round after the first finds a record that was just changed. */
 const ROUNDS = 3;
 
+/** The credential that an open record gives now (PROTOCOL.md sections 5.4 and 5.6). */
 export function createCurrentCredentials(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly marks: Pick<RefreshMarks, 'get'>;
   readonly refresh: Pick<Refresh, 'own'>;
   readonly mint: Pick<Mint, 'makes' | 'atHand' | 'obtain'>;
   readonly clock: Pick<Clock, 'now'>;
-}): CurrentCredentials {
+}) {
   const { vault, marks, refresh, mint, clock } = deps;
 
   /** PROTOCOL.md section 5.4: an expired token is delivered only if nothing could refresh it. */
@@ -74,7 +55,12 @@ export function createCurrentCredentials(deps: {
   };
 
   return {
-    atHand: (record, caller) => {
+    /**
+     * Without a call: undefined if a provider or minter must be called.
+     *
+     * @throws ApiError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED
+     */
+    atHand: (record: OpenRecord, caller: string): CurrentCredential | undefined => {
       mustNotBeEmpty(record);
       if (mint.makes(record)) {
         const cached = mint.atHand(record, caller);
@@ -84,7 +70,17 @@ export function createCurrentCredentials(deps: {
       mustBeRefreshedHere(record, marks);
       return undefined;
     },
-    obtain: async (record, caller) => {
+    /**
+     * Calls the provider or minter if needed, once for all callers that wait.
+     *
+     * @param caller the ticket's `sub`: minted credentials are cached for each
+     * @returns for the record that is live by then; of its sealed settings only the expiry may differ from the given
+     *   one's
+     * @throws ApiError EMPTY_TOKEN, REFRESH_NEEDED (with `retryAfter`), REAUTH_NEEDED, PROVIDER_ERROR,
+     *   PROVIDER_TIMEOUT, MINT_FAILED, RATE_LIMITED (with `retryAfter`), VERSION_CONFLICT if the record was replaced or
+     *   deleted meanwhile
+     */
+    obtain: async (record: OpenRecord, caller: string): Promise<CurrentCredential> => {
       mustNotBeEmpty(record);
       if (!mint.makes(record)) return refreshed(record);
       const minted = await mint.obtain(record, caller);
@@ -94,6 +90,8 @@ export function createCurrentCredentials(deps: {
     },
   };
 }
+
+export type CurrentCredentials = ReturnType<typeof createCurrentCredentials>;
 
 function asStored(record: OpenRecord): CurrentCredential {
   const { expiryTime } = record.settings;

@@ -11,19 +11,9 @@ import { type MintedFor, createMintedCache } from './minted-cache.ts';
 import type { Minted, NewCredential } from './minter.ts';
 import { totpCode } from './totp.ts';
 
-/** Credentials that are made on demand (PROTOCOL.md section 5.5). */
-export interface Mint {
-  /** Whether this record's `accessToken` is made, and not stored. */
-  makes(record: OpenRecord): boolean;
-  /** A TOTP code, or what was minted for this caller and has more than a third of its lifetime left. */
-  atHand(record: OpenRecord, caller: string): Minted | undefined;
-  /** @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT */
-  obtain(record: OpenRecord, caller: string): Promise<Minted>;
-  /** Evicts expired entries and those of replaced records; call it regularly. */
-  tidy(liveVersion: (serviceName: string) => number | undefined): void;
-}
-
 /**
+ * Credentials that are made on demand (PROTOCOL.md section 5.5).
+ *
  * @param deps.sts undefined for the region's public endpoint
  * @param deps.timeoutMs for one call, 8 s unless given
  */
@@ -33,7 +23,7 @@ export function createMint(deps: {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
   readonly timeoutMs?: number;
-}): Mint {
+}) {
   const { egress, sts, clock, logger, timeoutMs = PROVIDER_CALL_MS } = deps;
   const tools = { egress, clock, timeoutMs };
   const cache = createMintedCache({ clock });
@@ -52,7 +42,8 @@ export function createMint(deps: {
     }
   };
 
-  const atHand: Mint['atHand'] = (record, caller) => {
+  /** A TOTP code, or what was minted for this caller and has more than a third of its lifetime left. */
+  const atHand = (record: OpenRecord, caller: string): Minted | undefined => {
     const { totp, expiryTime } = record.settings;
     if (totp === undefined) return cache.atHand(mintedFor(record, caller));
     const { code, expiresIn } = totpCode(clock, totp, seedOf(record));
@@ -60,9 +51,12 @@ export function createMint(deps: {
   };
 
   return {
-    makes: ({ settings }) => settings.totp !== undefined || settings.minter !== undefined,
+    /** Whether this record's `accessToken` is made, and not stored. */
+    makes: ({ settings }: OpenRecord): boolean =>
+      settings.totp !== undefined || settings.minter !== undefined,
     atHand,
-    obtain: async (record, caller) => {
+    /** @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT */
+    obtain: async (record: OpenRecord, caller: string): Promise<Minted> => {
       const { minter } = record.settings;
       const found = atHand(record, caller);
       if (found !== undefined) return found;
@@ -79,9 +73,11 @@ export function createMint(deps: {
         }),
       );
     },
-    tidy: (liveVersion) => cache.tidy(liveVersion),
+    tidy: cache.tidy,
   };
 }
+
+export type Mint = ReturnType<typeof createMint>;
 
 const mintedFor = ({ serviceName, version }: OpenRecord, caller: string): MintedFor => ({
   serviceName,

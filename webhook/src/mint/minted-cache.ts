@@ -1,3 +1,4 @@
+import { createSingleFlight } from '@svault/server-kit/single-flight';
 import { type Clock, formatTime } from '@svault/shared';
 import type { Minted, NewCredential } from './minter.ts';
 
@@ -7,18 +8,6 @@ export interface MintedFor {
   readonly version: number;
   /** The ticket's `sub`. */
   readonly caller: string;
-}
-
-/** Minted credentials, in memory alone, for two thirds of their lifetime. */
-interface MintedCache {
-  atHand(whom: MintedFor): Minted | undefined;
-  /**
-   * The cached credential, otherwise the result of `mint`: one call for all concurrent callers. A failure is not
-   * cached.
-   */
-  obtain(whom: MintedFor, mint: () => Promise<NewCredential>): Promise<Minted>;
-  /** Evicts expired entries, and those of versions that are no longer live. */
-  tidy(liveVersion: (serviceName: string) => number | undefined): void;
 }
 
 /** Beyond it the least recently used entries are evicted. */
@@ -39,19 +28,20 @@ interface Kept {
 }
 
 /**
- * @param options.maxKept entries at a time
+ * Minted credentials, in memory alone, for two thirds of their lifetime.
+ *
  * @param options.maxCharacters of all their tokens together
  */
 export function createMintedCache(options: {
   readonly clock: Clock;
   readonly maxKept?: number;
   readonly maxCharacters?: number;
-}): MintedCache {
+}) {
   const { clock, maxKept = MAX_KEPT, maxCharacters = MAX_CHARACTERS } = options;
   /** In the order of last use. */
   const kept = new Map<string, Kept>();
   let characters = 0;
-  const underWay = new Map<string, Promise<Minted>>();
+  const mintOnce = createSingleFlight<Minted>();
 
   const isFresh = ({ fromMs, untilMs, untilMonotonicMs }: Kept): boolean =>
     fromMs <= clock.now() && clock.now() < untilMs && clock.monotonic() < untilMonotonicMs;
@@ -98,15 +88,11 @@ export function createMintedCache(options: {
 
   return {
     atHand,
-    obtain: async (whom, mint) => {
-      const found = atHand(whom);
-      if (found !== undefined) return found;
-      const key = keyOf(whom);
-      const waiting = underWay.get(key) ?? make(whom, mint).finally(() => underWay.delete(key));
-      underWay.set(key, waiting);
-      return waiting;
-    },
-    tidy: (liveVersion) => {
+    /** The cached credential, otherwise the result of one `mint` for all concurrent callers. A failure is not cached. */
+    obtain: async (whom: MintedFor, mint: () => Promise<NewCredential>): Promise<Minted> =>
+      atHand(whom) ?? mintOnce(keyOf(whom), () => make(whom, mint)),
+    /** Evicts expired entries, and those of versions that are no longer live. */
+    tidy: (liveVersion: (serviceName: string) => number | undefined): void => {
       // Once for each name: thousands of callers may share a few.
       const names = new Set([...kept.values()].map(({ whom }) => whom.serviceName));
       const live = new Map([...names].map((name) => [name, liveVersion(name)]));

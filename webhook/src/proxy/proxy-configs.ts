@@ -18,27 +18,15 @@ export interface ProxyConfigStore {
 
 type NewProxyConfig = Omit<ProxyConfig, 'version'>;
 
-/** The configurations of proxies, as the control plane wrote them; they hold no secret (PROTOCOL.md section 5.3). */
-export interface ProxyConfigs {
-  get(proxyId: string): ProxyConfig | undefined;
-  list(query: { readonly after: string; readonly limit: number }): readonly ProxyConfig[];
-  /**
-   * A config equal to the stored one succeeds unchanged with any `ifVersion`, so that a put may be repeated.
-   *
-   * @param ifVersion 0: there must be none yet
-   * @throws ApiError VERSION_CONFLICT
-   */
-  put(config: NewProxyConfig, ifVersion: number | undefined): Promise<ProxyConfig>;
-  /** @returns false if there is none @throws ApiError VERSION_CONFLICT */
-  delete(proxyId: string, ifVersion: number | undefined): Promise<boolean>;
-}
-
-/** Configurations over their store; every change is one commit with its entry in the log. */
+/**
+ * The configurations of proxies, as the control plane wrote them; they hold no secret (PROTOCOL.md section 5.3). Every
+ * change is one commit with its entry in the log.
+ */
 export function createProxyConfigs(deps: {
   readonly store: ProxyConfigStore;
   readonly audit: Pick<AuditLog, 'appendNow'>;
   readonly commit: GroupCommit;
-}): ProxyConfigs {
+}) {
   const { store, audit, commit } = deps;
 
   const checkVersion = (stored: ProxyConfig | undefined, ifVersion: number | undefined): void => {
@@ -46,46 +34,45 @@ export function createProxyConfigs(deps: {
     throw new ApiError('VERSION_CONFLICT', 'the proxy has another version');
   };
 
+  const log = (
+    eventType: 'PROXY_CONFIG_STORED' | 'PROXY_CONFIG_DELETED',
+    { proxyId, serviceName, version }: ProxyConfig,
+  ): void => audit.appendNow({ eventType, outcome: 'success', proxyId, serviceName, detail: { version } });
+
   return {
-    get: (proxyId) => store.get(proxyId),
-    list: (query) => store.page(query),
-    put: (config, ifVersion) =>
+    get: store.get,
+    list: store.page,
+    /**
+     * A config equal to the stored one succeeds unchanged with any `ifVersion`, so that a put may be repeated.
+     *
+     * @param ifVersion 0: there must be none yet
+     * @throws ApiError VERSION_CONFLICT
+     */
+    put: (config: NewProxyConfig, ifVersion: number | undefined): Promise<ProxyConfig> =>
       commit.run(() => {
-        const { proxyId, serviceName } = config;
+        const { proxyId } = config;
         const stored = store.get(proxyId);
         if (stored !== undefined && isSame(stored, config)) return stored;
         checkVersion(stored, ifVersion);
         const written = { ...config, version: store.nextVersion(proxyId) };
         store.put(written);
-        const detail = { version: written.version };
-        audit.appendNow({
-          eventType: 'PROXY_CONFIG_STORED',
-          outcome: 'success',
-          proxyId,
-          serviceName,
-          detail,
-        });
+        log('PROXY_CONFIG_STORED', written);
         return written;
       }),
-    delete: (proxyId, ifVersion) =>
+    /** @returns false if there is none @throws ApiError VERSION_CONFLICT */
+    delete: (proxyId: string, ifVersion: number | undefined): Promise<boolean> =>
       commit.run(() => {
         const stored = store.get(proxyId);
         if (stored === undefined) return false;
         checkVersion(stored, ifVersion);
         store.delete(proxyId);
-        const { serviceName, version } = stored;
-        const detail = { version };
-        audit.appendNow({
-          eventType: 'PROXY_CONFIG_DELETED',
-          outcome: 'success',
-          proxyId,
-          serviceName,
-          detail,
-        });
+        log('PROXY_CONFIG_DELETED', stored);
         return true;
       }),
   };
 }
+
+export type ProxyConfigs = ReturnType<typeof createProxyConfigs>;
 
 function isSame(stored: ProxyConfig, config: NewProxyConfig): boolean {
   return canonicalJson(stored) === canonicalJson({ ...config, version: stored.version });

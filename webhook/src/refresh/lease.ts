@@ -10,21 +10,6 @@ import { isRefreshable, refreshRefusal } from './refresh.ts';
 import type { ClientAuthentication } from './provider-call.ts';
 import type { TokenLock, TokenLocks } from './token-locks.ts';
 
-/** The two phases of `POST /v1/refresh` (PROTOCOL.md section 7): the control plane authenticates, the webhook calls. */
-export interface Leases {
-  /**
-   * @throws ApiError NOT_FOUND, NOT_REFRESHABLE, REAUTH_NEEDED, RATE_LIMITED, REFRESH_BUSY, the last two with
-   * `retryAfter`
-   */
-  get(serviceName: string): RefreshLease;
-  /**
-   * Refreshes under a lease, once: a repeated call gets the answer of the first.
-   *
-   * @throws ApiError LEASE_EXPIRED; INVALID_REQUEST if the client authentication is missing, which leaves the lease
-   */
-  update(leaseId: string, authentication: ClientAuthentication): Promise<RefreshOutcome>;
-}
-
 /** PROTOCOL.md section 7. */
 const LEASE_SECONDS = 30;
 /** PROTOCOL.md section 7: how long an `update` may be repeated. */
@@ -43,6 +28,7 @@ interface Lease {
   endedAtMs: number | undefined;
 }
 
+/** The two phases of `POST /v1/refresh` (PROTOCOL.md section 7): the control plane authenticates, the webhook calls. */
 export function createLeases(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly marks: Pick<RefreshMarks, 'get'>;
@@ -50,7 +36,7 @@ export function createLeases(deps: {
   readonly locks: TokenLocks;
   readonly once: RefreshOnce;
   readonly clock: Pick<Clock, 'monotonic'>;
-}): Leases {
+}) {
   const { vault, marks, limit, locks, once, clock } = deps;
   const leases = new Map<string, Lease>();
 
@@ -79,7 +65,8 @@ export function createLeases(deps: {
   };
 
   return {
-    get: (serviceName) => {
+    /** @throws ApiError NOT_FOUND, NOT_REFRESHABLE, REAUTH_NEEDED; RATE_LIMITED, REFRESH_BUSY with `retryAfter` */
+    get: (serviceName: string): RefreshLease => {
       evictExpired();
       const record = vault.open(serviceName);
       if (record === undefined) throw new ApiError('NOT_FOUND', 'there is no credential of that name');
@@ -111,7 +98,12 @@ export function createLeases(deps: {
         ...(expiryTime !== undefined && { expiryTime }),
       };
     },
-    update: async (leaseId, authentication) => {
+    /**
+     * Refreshes under a lease, once: a repeated call gets the answer of the first.
+     *
+     * @throws ApiError LEASE_EXPIRED; INVALID_REQUEST if the client authentication is missing, which leaves the lease
+     */
+    update: async (leaseId: string, authentication: ClientAuthentication): Promise<RefreshOutcome> => {
       const lease = leases.get(leaseId);
       if (lease === undefined || isForgotten(lease)) throw leaseExpired();
       if (lease.outcome !== undefined) return lease.outcome;
@@ -125,6 +117,8 @@ export function createLeases(deps: {
     },
   };
 }
+
+export type Leases = ReturnType<typeof createLeases>;
 
 function missingOf(
   { provider, hasSecret }: Lease,

@@ -23,29 +23,9 @@ export type RefreshResult =
   /** Another version is live, or none. */
   | { readonly outcome: 'changed' };
 
-/** One refresh, by the holder of the token's lock. */
-export interface RefreshOnce {
-  /**
-   * Marks the refresh token as one that may be consumed, calls the provider, and stores its answer (PROTOCOL.md
-   * section 7). Each step is on the disk before the next.
-   *
-   * @param record the live one, refreshable
-   * @throws ApiError UNAVAILABLE after `leave`; errors of the database
-   */
-  run(
-    record: OpenRecord,
-    by: { readonly cause: RefreshCause; readonly authentication?: ClientAuthentication },
-  ): Promise<RefreshResult>;
-  /** Stores the tokens that a failing disk did not take. @throws errors of the database */
-  storeUnstored(): Promise<void>;
-  /** Begins no call; calls under way continue. */
-  leave(): void;
-  /**
-   * Resolves once no call is under way and everything is stored; call it after `leave`.
-   *
-   * @throws errors of the database
-   */
-  close(): Promise<void>;
+interface RefreshBy {
+  readonly cause: RefreshCause;
+  readonly authentication?: ClientAuthentication;
 }
 
 /** Tokens that the provider gave for a version of a record. */
@@ -56,6 +36,7 @@ interface NewTokens {
   readonly cause: RefreshCause;
 }
 
+/** One refresh, by the holder of the token's lock. */
 export function createRefreshOnce(deps: {
   readonly vault: Pick<Vault, 'describe' | 'openAll' | 'replaceNow'>;
   readonly marks: RefreshMarks;
@@ -65,7 +46,7 @@ export function createRefreshOnce(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
-}): RefreshOnce {
+}) {
   const { vault, marks, limit, egress, audit, commit, clock, logger } = deps;
   /** The provider has rotated the token, and only this memory holds the new one. */
   const unstored = new Set<NewTokens>();
@@ -156,7 +137,10 @@ export function createRefreshOnce(deps: {
   const ofName = (serviceName: string): readonly NewTokens[] =>
     [...unstored].filter(({ record }) => record.serviceName === serviceName);
 
-  const refresh: RefreshOnce['run'] = async (record, { cause, authentication }) => {
+  const refresh = async (
+    record: OpenRecord,
+    { cause, authentication }: RefreshBy,
+  ): Promise<RefreshResult> => {
     const { serviceName, version } = record;
     for (const gained of ofName(serviceName)) {
       const stored = await store(gained);
@@ -167,6 +151,7 @@ export function createRefreshOnce(deps: {
     const outcome = await commit.run(() => markNow(record));
     return outcome === 'marked' ? call(record, cause, authentication) : { outcome };
   };
+  /** Stores the tokens that a failing disk did not take; call it repeatedly. @throws errors of the database */
   const storeUnstored = async (): Promise<void> => {
     // Tries all of them: a failure of one does not stop the others.
     const stored = await Promise.allSettled([...unstored].map(store));
@@ -177,7 +162,14 @@ export function createRefreshOnce(deps: {
   let left = false;
 
   return {
-    run: async (record, by) => {
+    /**
+     * Marks the refresh token as one that may be consumed, calls the provider, and stores its answer (PROTOCOL.md
+     * section 7). Each step is on the disk before the next.
+     *
+     * @param record the live one, refreshable
+     * @throws ApiError UNAVAILABLE after `leave`; errors of the database
+     */
+    run: async (record: OpenRecord, by: RefreshBy): Promise<RefreshResult> => {
       // The database closes before the provider's answer could be stored.
       if (left) throw stopping();
       const running = refresh(record, by);
@@ -189,13 +181,17 @@ export function createRefreshOnce(deps: {
       }
     },
     storeUnstored,
-    leave: () => void (left = true),
-    close: async () => {
+    /** Begins no call; calls under way continue. */
+    leave: (): void => void (left = true),
+    /** Resolves once no call is under way and everything is stored; call it after `leave`. */
+    close: async (): Promise<void> => {
       await Promise.allSettled(underWay);
       await storeUnstored();
     },
   };
 }
+
+export type RefreshOnce = ReturnType<typeof createRefreshOnce>;
 
 /**
  * Whether two versions hold one grant: stored twice, or brought back by a restore. A use of its refresh token consumes

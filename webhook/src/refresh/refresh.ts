@@ -5,37 +5,19 @@ import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { RefreshCause, RefreshOnce, RefreshResult } from './refresh-once.ts';
 import type { TokenLocks } from './token-locks.ts';
 
-/** The webhook's own refreshes. */
-export interface Refresh {
-  /**
-   * Refreshes a record with the client authentication that is sealed with it: one call to the provider for all
-   * concurrent callers. Waits for the control plane's lease, and makes no call if that has refreshed the record. With
-   * cause `use`, while a pause lasts, the result is the last failure.
-   *
-   * @param seenVersion the version that the caller found expired
-   * @throws ApiError UNAVAILABLE when the program stops; errors of the database
-   */
-  own(serviceName: string, seenVersion: number, cause: RefreshCause): Promise<RefreshResult>;
-  /** Stores what a failing disk did not take; call it repeatedly. */
-  storeUnstored(): Promise<void>;
-  /** Rejects callers that wait for a lease, and begins no call; calls under way continue. */
-  leave(): void;
-  /** The same; resolves once the calls under way are stored. */
-  close(): Promise<void>;
-}
-
 /** A refresh that failed although the refresh token may be valid. */
 type Failure = Extract<RefreshResult, { outcome: 'failed' }>;
 
 const pauseKey = (serviceName: string, version: number): string => `${version} ${serviceName}`;
 
+/** The webhook's own refreshes. */
 export function createRefresh(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly once: RefreshOnce;
   readonly locks: TokenLocks;
   /** By version and name. */
   readonly pause: FailurePause<Failure>;
-}): Refresh {
+}) {
   const { vault, once, locks, pause } = deps;
   const running = new Map<string, { readonly version: number; readonly result: Promise<RefreshResult> }>();
 
@@ -57,7 +39,15 @@ export function createRefresh(deps: {
     }
   };
 
-  const own: Refresh['own'] = (serviceName, seenVersion, cause) => {
+  /**
+   * Refreshes a record with the client authentication that is sealed with it: one call to the provider for all
+   * concurrent callers. Waits for the control plane's lease, and makes no call if that has refreshed the record. With
+   * cause `use`, while a pause lasts, the result is the last failure.
+   *
+   * @param seenVersion the version that the caller found expired
+   * @throws ApiError UNAVAILABLE when the program stops; errors of the database
+   */
+  const own = (serviceName: string, seenVersion: number, cause: RefreshCause): Promise<RefreshResult> => {
     const underWay = running.get(serviceName);
     if (underWay?.version === seenVersion) return underWay.result;
     // The result for another version says nothing about this one.
@@ -70,20 +60,24 @@ export function createRefresh(deps: {
     return result;
   };
 
+  /** Rejects callers that wait for a lease, and begins no call; calls under way continue. */
   const leave = (): void => {
     locks.close();
     once.leave();
   };
   return {
     own,
-    storeUnstored: () => once.storeUnstored(),
+    storeUnstored: once.storeUnstored,
     leave,
-    close: () => {
+    /** The same; resolves once the calls under way are stored. */
+    close: (): Promise<void> => {
       leave();
       return once.close();
     },
   };
 }
+
+export type Refresh = ReturnType<typeof createRefresh>;
 
 /**
  * Whether a provider can give a new token, to the webhook or with the control plane's help (PROTOCOL.md section 5.4).

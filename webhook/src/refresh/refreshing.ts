@@ -7,10 +7,10 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import { createSlidingWindow } from '../sliding-window.ts';
 import type { RefreshMarks } from '../vault/record-store.ts';
 import type { Vault } from '../vault/vault.ts';
-import { type Leases, createLeases } from './lease.ts';
-import { type NotifyRefresh, createNotifyRefresh } from './notify.ts';
+import { createLeases } from './lease.ts';
+import { createNotifyRefresh } from './notify.ts';
 import { createRefreshOnce } from './refresh-once.ts';
-import { type Refresh, createRefresh } from './refresh.ts';
+import { createRefresh } from './refresh.ts';
 import { createTokenLocks } from './token-locks.ts';
 
 /** PROTOCOL.md section 7: more provider calls an hour for one token answer 429. */
@@ -19,17 +19,6 @@ const CALLS_PER_HOUR = 10;
 const MAX_CONCURRENT_RESUMES = 4;
 
 /** Everything that refreshes tokens (PROTOCOL.md section 7): one call limit and one lock for each of them. */
-export interface Refreshing extends Refresh {
-  readonly leases: Leases;
-  readonly notify: NotifyRefresh;
-  /**
-   * Tries each record once whose refresh the last stop interrupted, so that a token that was rotated but not stored is
-   * found at the start and not at its next use. Records that only the control plane can refresh wait for it. For serve,
-   * once.
-   */
-  resume(): Promise<void>;
-}
-
 export function createRefreshing(deps: {
   readonly vault: Pick<Vault, 'open' | 'openAll' | 'describe' | 'replaceNow'>;
   readonly marks: RefreshMarks;
@@ -38,13 +27,18 @@ export function createRefreshing(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
-}): Refreshing {
+}) {
   const { vault, marks, clock, logger } = deps;
   const locks = createTokenLocks(clock);
   const limit = createSlidingWindow({ clock, limit: CALLS_PER_HOUR, windowMs: 3_600_000 });
   const once = createRefreshOnce({ ...deps, limit });
   const refresh = createRefresh({ ...deps, once, locks, pause: createFailurePause(clock) });
 
+  /**
+   * Tries each record once whose refresh the last stop interrupted, so that a token that was rotated but not stored is
+   * found at the start and not at its next use. Records that only the control plane can refresh wait for it. For serve,
+   * once.
+   */
   const resume = async (): Promise<void> => {
     const interrupted = marks
       .mayBeSpent()

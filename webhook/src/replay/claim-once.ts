@@ -42,31 +42,17 @@ export interface VerifiedRequest {
   readonly untilMs: number;
 }
 
-interface VerifiedTicketId {
-  readonly keyId: string;
-  readonly jti: string;
-  /** How long the id is remembered, milliseconds since 1970. */
-  readonly untilMs: number;
-}
-
 /**
  * Accepts a verified message once, under a key that is still valid. Calls take part in an open transaction, so that
  * the claim and what the message is for become durable together. They do not throw on a rejection, since other work
  * shares the transaction.
  */
-export interface ClaimOnce {
-  /** Claims a request's nonce and makes its key current if it was pending. */
-  request(request: VerifiedRequest): ClaimOutcome;
-  /** Claims a ticket's id. */
-  ticket(ticket: VerifiedTicketId): ClaimOutcome;
-}
-
 export function createClaimOnce(deps: {
   readonly bindings: Pick<BindingStore, 'keyState' | 'binding' | 'activatePendingKey'>;
   readonly claims: Pick<ClaimStore, 'claim'>;
   readonly floor: TimeFloor;
   readonly audit: Pick<AuditLog, 'appendNow'>;
-}): ClaimOnce {
+}) {
   const { bindings, claims, floor, audit } = deps;
 
   /** Compares with the floor in the transaction that claims: claims may be forgotten after the first comparison. */
@@ -82,7 +68,8 @@ export function createClaimOnce(deps: {
   };
 
   return {
-    request: ({ keyId, keyState, nonce, untilMs, confirmedMs }) => {
+    /** Claims a request's nonce and makes its key current if it was pending. */
+    request: ({ keyId, keyState, nonce, untilMs, confirmedMs }: VerifiedRequest): ClaimOutcome => {
       const stateNow = bindings.keyState(keyId);
       if (!leadsTo(keyState, stateNow)) return 'key_gone';
       // A nonce counts per key (PROTOCOL.md section 3).
@@ -93,7 +80,12 @@ export function createClaimOnce(deps: {
       floor.saveIfRisen(FLOOR_SAVE_MS);
       return outcome;
     },
-    ticket: ({ keyId, jti, untilMs }) => {
+    /** Claims a ticket's id, which is remembered until then (milliseconds since 1970). */
+    ticket: ({
+      keyId,
+      jti,
+      untilMs,
+    }: Pick<VerifiedRequest, 'keyId' | 'untilMs'> & { readonly jti: string }) => {
       const stateNow = bindings.keyState(keyId);
       if (stateNow !== 'current' && stateNow !== 'former') return 'key_gone';
       // A ticket id counts for the webhook as a whole (PROTOCOL.md section 4).
@@ -103,6 +95,8 @@ export function createClaimOnce(deps: {
     },
   };
 }
+
+export type ClaimOnce = ReturnType<typeof createClaimOnce>;
 
 /** Between the look-up and the commit another request may have activated the key, or a rotation retired it. */
 function leadsTo(before: KeyState, now: KeyState | undefined): boolean {

@@ -20,46 +20,38 @@ export interface TimeFloorStore {
  * 300 s for their use and confirm nothing.) From there it advances by the monotonic clock, which nobody can set. So
  * it runs ahead of a corrected clock by 30 s at most, and what the control plane signs then remains valid for 60 s.
  */
-export interface TimeFloor {
-  /** Milliseconds since 1970; 0 while nothing was ever confirmed. */
-  nowMs(): number;
-  /** The later of wall clock and floor: for deciding whether something has expired. */
-  latestMs(): number;
-  /** An accepted request proves that this moment has passed, within the allowed skew; milliseconds since 1970. */
-  confirm(passedMs: number): void;
-  /** Writes and returns the floor, in an open transaction; the same one may forget the claims below it. */
-  save(): number;
-  /** As {@link TimeFloor.save}, if the floor rose by at least this much since it was last written. */
-  saveIfRisen(minRiseMs: number): void;
-}
-
-export function createTimeFloor(deps: { readonly clock: Clock; readonly store: TimeFloorStore }): TimeFloor {
+export function createTimeFloor(deps: { readonly clock: Clock; readonly store: TimeFloorStore }) {
   const { clock, store } = deps;
   let saved = store.floor() ?? 0;
   let anchorMs = saved;
   let anchorMonotonicMs = clock.monotonic();
 
+  /** Milliseconds since 1970; 0 while nothing was ever confirmed. */
   const nowMs = (): number =>
     anchorMs === 0 ? 0 : Math.floor(anchorMs + clock.monotonic() - anchorMonotonicMs);
 
-  const save = (): number => {
-    const floorMs = nowMs();
-    if (floorMs > 0) store.raiseFloor(floorMs);
-    saved = floorMs;
-    return floorMs;
+  /** Writes the floor, in an open transaction; the same one may forget the claims below it. */
+  const save = (): void => {
+    saved = nowMs();
+    if (saved > 0) store.raiseFloor(saved);
   };
 
   return {
     nowMs,
-    latestMs: () => Math.max(clock.now(), nowMs()),
-    confirm: (passedMs) => {
+    /** The later of wall clock and floor: for deciding whether something has expired. */
+    latestMs: (): number => Math.max(clock.now(), nowMs()),
+    /** An accepted request proves that this moment has passed, within the allowed skew; milliseconds since 1970. */
+    confirm: (passedMs: number): void => {
       if (passedMs <= nowMs()) return;
       anchorMs = passedMs;
       anchorMonotonicMs = clock.monotonic();
     },
     save,
-    saveIfRisen: (minRiseMs) => {
+    /** Saves, if the floor rose by at least this much since it was last written. */
+    saveIfRisen: (minRiseMs: number): void => {
       if (nowMs() >= saved + minRiseMs) save();
     },
   };
 }
+
+export type TimeFloor = ReturnType<typeof createTimeFloor>;

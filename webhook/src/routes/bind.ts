@@ -1,11 +1,11 @@
-import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from '@svault/shared';
-import { only, route } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { HTML_CONTENT, respond } from '@svault/server-kit/respond';
 import type { BindFlow } from '../binding/bind-flow.ts';
 import { connectPage, refusedPage, setupTokenPage } from '../binding/bind-page.ts';
 import { readForm } from '../http/body.ts';
+import { endpoint } from '../http/endpoint.ts';
 import { ApiError } from '../errors.ts';
 
 const WRONG_TOKEN = 'That is not the set-up token of this webhook.';
@@ -24,23 +24,15 @@ export function createBindRoutes(deps: {
   // after the set-up token was given.
   const afterToken = pageHeaders({ https, formTargets: [new URL(serviceUrl).origin] });
 
-  const router = Router({ caseSensitive: true, strict: true });
-  router.all('/bind', only(['GET', 'POST']), beforeToken);
-  router.get('/bind', (_req, res) => {
+  const handle = async (req: Request, res: Response): Promise<void> => {
+    void beforeToken(req, res, () => undefined);
     flow.mustBeOpen();
-    sendPage(res, 200, setupTokenPage());
-  });
-  router.post(
-    '/bind',
-    route(async (req, res) => {
-      flow.mustBeOpen();
-      const { connect_token: offerToken, setup_token: setupToken } = await readForm(req);
-      if (offerToken === undefined) enter(setupToken, afterToken, res);
-      else await connect(offerToken, res);
-    }),
-  );
-  router.use('/bind', refusedAsPage);
-  return router;
+    if (req.method === 'GET') return sendPage(res, 200, setupTokenPage());
+    const { connect_token: offerToken, setup_token: setupToken } = await readForm(req);
+    if (offerToken === undefined) enter(setupToken, afterToken, res);
+    else await connect(offerToken, res);
+  };
+  return endpoint('/bind', ['GET', 'POST'], handle).use('/bind', refusedAsPage);
 
   function enter(setupToken: string | undefined, headers: RequestHandler, res: Response): void {
     if (setupToken === undefined) throw new ApiError('INVALID_REQUEST', 'the set-up token is missing');

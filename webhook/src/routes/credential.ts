@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { Router } from 'express';
-import { only, route } from '@svault/server-kit/request-handler';
+import type { Router } from 'express';
 import { respond } from '@svault/server-kit/respond';
 import type { Deliver } from '../delivery/deliver.ts';
+import { endpoint } from '../http/endpoint.ts';
 import { type TicketAuthenticator, credentialTicketOf } from '../http/authenticate-ticket.ts';
 
 /** `GET /v1/credential`, from the agent, which follows the control plane's 307 (PROTOCOL.md section 5.4). */
@@ -12,17 +12,11 @@ export function createCredentialRoute(deps: {
   readonly countStrayCredentials: (req: IncomingMessage) => void;
 }): Router {
   const { tickets, deliver, countStrayCredentials } = deps;
-  const router = Router({ caseSensitive: true, strict: true });
-  router.all(
-    '/v1/credential',
-    only(['GET']),
-    route(async (req, res) => {
-      countStrayCredentials(req);
-      const delivered = await deliver(tickets.verify('credential', credentialTicketOf(req)));
-      if ('unclaimable' in delivered) throw tickets.refuse('credential', delivered.unclaimable);
-      const { body, contentType } = delivered;
-      respond(res, { status: 200, headers: ['Content-Type', contentType], body });
-    }),
-  );
-  return router;
+  return endpoint('/v1/credential', ['GET'], async (req, res) => {
+    countStrayCredentials(req);
+    const delivered = await deliver(tickets.verify('credential', credentialTicketOf(req)));
+    if ('unclaimable' in delivered) throw tickets.refuse('credential', delivered.unclaimable);
+    const { body, contentType } = delivered;
+    respond(res, { status: 200, headers: ['Content-Type', contentType], body });
+  });
 }

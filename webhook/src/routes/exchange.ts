@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { Router } from 'express';
+import type { Router } from 'express';
 import { type ParsedSignature, SignatureRefused, type SignedMessage, parseSignature } from '@svault/shared';
 import { rotateRequestSchema } from '@svault/shared/schemas';
 import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
-import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
 import type { Exchange } from '../binding/exchange.ts';
 import type { RotateKey } from '../binding/rotation.ts';
 import { ApiError } from '../errors.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
+import { endpoint } from '../http/endpoint.ts';
 import { createSignedMessageReader } from '../http/signed-message.ts';
 
 /** PROTOCOL.md section 5.1: this key id alone selects the exchange of a code. */
@@ -25,18 +25,12 @@ export function createExchangeRoute(deps: {
   readonly webhookUrl: string;
 }): Router {
   const readMessage = createSignedMessageReader(deps.webhookUrl);
-  const router = Router({ caseSensitive: true, strict: true });
-  router.all(
-    '/v1/exchange',
-    only(['POST']),
-    route(async (req, res) => {
-      rejectByHead(req, BOUNDS);
-      const head = readMessage(req, NO_BODY);
-      const parsed = parseBindSignature(head);
-      respondJson(res, parsed === undefined ? await rotate(req) : await exchange(req, head, parsed));
-    }),
-  );
-  return router;
+  return endpoint('/v1/exchange', ['POST'], async (req, res) => {
+    rejectByHead(req, BOUNDS);
+    const head = readMessage(req, NO_BODY);
+    const parsed = parseBindSignature(head);
+    respondJson(res, parsed === undefined ? await rotate(req) : await exchange(req, head, parsed));
+  });
 
   async function exchange(
     req: IncomingMessage,

@@ -1,5 +1,4 @@
-import { Router } from 'express';
-import { only, route } from '@svault/server-kit/request-handler';
+import type { Router } from 'express';
 import { respondJson } from '@svault/server-kit/respond';
 import { type Clock, formatTime } from '@svault/shared';
 import type { SignedHealth } from '@svault/shared/schemas';
@@ -8,22 +7,23 @@ import { CLAIMED_CAPABILITIES, PROGRAM_VERSION } from '../config/program.ts';
 import { ApiError } from '../errors.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
+import { endpoint } from '../http/endpoint.ts';
 
 /** `GET /healthz`: the process is up. `GET /readyz`: it can serve, and does not stop. Neither says more. */
 export function createProbeRoutes(deps: {
   readonly isReady: () => boolean;
   /** The program is about to stop: a load balancer must send it no new requests. */
   readonly isLeaving: () => boolean;
-}): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router.all('/healthz', only(['GET']), (_req, res) => respondJson(res, { status: 'ok' }));
-  router.all('/readyz', only(['GET']), (_req, res) => {
-    if (deps.isLeaving())
-      return respondJson(res, { error: 'this process is about to stop', code: 'UNAVAILABLE' }, 503);
-    if (!deps.isReady()) throw new ApiError('UNAVAILABLE', 'not ready');
-    respondJson(res, { status: 'ok' });
-  });
-  return router;
+}): readonly Router[] {
+  return [
+    endpoint('/healthz', ['GET'], (_req, res) => respondJson(res, { status: 'ok' })),
+    endpoint('/readyz', ['GET'], (_req, res) => {
+      if (deps.isLeaving())
+        return respondJson(res, { error: 'this process is about to stop', code: 'UNAVAILABLE' }, 503);
+      if (!deps.isReady()) throw new ApiError('UNAVAILABLE', 'not ready');
+      respondJson(res, { status: 'ok' });
+    }),
+  ];
 }
 
 /** `GET /v1/health`, unauthenticated, says only `ok`; `POST /v1/health` is signed (PROTOCOL.md section 5.2). */
@@ -32,23 +32,13 @@ export function createHealthRoute(deps: {
   readonly binding: BindingReader;
   readonly clock: Clock;
 }): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router.all('/v1/health', only(['GET', 'POST']));
-  router.get('/v1/health', (_req, res) => respondJson(res, { status: 'ok' }));
-  router.post(
-    '/v1/health',
-    route(async (req, res) => {
-      const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/health'] });
-      if (raw.length > 0) parseJsonBody(req, raw);
-      respondJson(res, health());
-    }),
-  );
-  return router;
-
-  function health(): SignedHealth {
+  return endpoint('/v1/health', ['GET', 'POST'], async (req, res) => {
+    if (req.method === 'GET') return respondJson(res, { status: 'ok' });
+    const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/health'] });
+    if (raw.length > 0) parseJsonBody(req, raw);
     const binding = deps.binding();
     if (binding === undefined) throw new ApiError('UNAVAILABLE', 'the binding was just erased');
-    return {
+    const health: SignedHealth = {
       status: 'ok',
       protocol: 'v1',
       version: PROGRAM_VERSION,
@@ -56,5 +46,6 @@ export function createHealthRoute(deps: {
       capabilities: [...CLAIMED_CAPABILITIES],
       time: formatTime(deps.clock.now()),
     };
-  }
+    respondJson(res, health);
+  });
 }

@@ -1,10 +1,10 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
-import { Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import { disconnectSignal, markEventStream } from '@svault/server-kit/streamed-response';
-import { only, route } from '@svault/server-kit/request-handler';
 import { type ProxyTicket, headerPairs } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body.ts';
+import { endpoint } from '../http/endpoint.ts';
 import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
 import type { UpstreamAnswer } from '../proxy/forward.ts';
 import type { CallThroughProxy } from '../proxy/proxied-call.ts';
@@ -20,34 +20,30 @@ export function createProxyRoute(deps: {
   readonly call: CallThroughProxy;
 }): Router {
   const { requests, tickets, call } = deps;
-  const router = Router({ caseSensitive: true, strict: true });
-  router.all(
-    '/v1/proxy',
+  const handle = async (req: Request, res: Response): Promise<void> => {
+    const signal = disconnectSignal(res);
+    const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
+    let ticket: ProxyTicket;
+    try {
+      ({ ticket } = tickets.verify('proxy', req.headers['sv-ticket'] as string | undefined));
+    } catch (error) {
+      await signed.claim();
+      throw error;
+    }
+    const { claimNow, body } = signed;
+    const fields = headerPairs(req.rawHeaders);
+    const unclaimed = await call({ ticket, claimNow, fields, body, signal }, (head) => {
+      markEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
+      return begin(res, head);
+    });
+    if (unclaimed !== undefined) throw requests.refuse(req, unclaimed.unclaimable);
+  };
+  return endpoint('/v1/proxy', ['POST'], handle, [
     (_req, res, next) => {
       res.setHeader(ORIGIN_HEADER, 'webhook');
       next();
     },
-    only(['POST']),
-    route(async (req, res) => {
-      const signal = disconnectSignal(res);
-      const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
-      let ticket: ProxyTicket;
-      try {
-        ({ ticket } = tickets.verify('proxy', req.headers['sv-ticket'] as string | undefined));
-      } catch (error) {
-        await signed.claim();
-        throw error;
-      }
-      const { claimNow, body } = signed;
-      const fields = headerPairs(req.rawHeaders);
-      const unclaimed = await call({ ticket, claimNow, fields, body, signal }, (head) => {
-        markEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
-        return begin(res, head);
-      });
-      if (unclaimed !== undefined) throw requests.refuse(req, unclaimed.unclaimable);
-    }),
-  );
-  return router;
+  ]);
 }
 
 /**

@@ -4,7 +4,7 @@ import { Secret } from '@svault/shared';
 import { refreshNotifySchema, refreshRequestSchema } from '@svault/shared/schemas';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { parseBody } from '../http/body.ts';
-import { signedPost } from '../http/signed-route.ts';
+import { signedPost } from '../http/endpoint.ts';
 import type { Leases } from '../refresh/lease.ts';
 import type { NotifyRefresh } from '../refresh/notify.ts';
 

@@ -1,12 +1,12 @@
-import { type RequestHandler, Router } from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
-import { only, route } from '@svault/server-kit/request-handler';
 import { respondJson } from '@svault/server-kit/respond';
-import { storeBodySchema } from '@svault/shared/schemas';
+import { type StoreBody, storeBodySchema } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
 import { ApiError } from '../errors.ts';
 import { type TicketAuthenticator, bearerTicketOf } from '../http/authenticate-ticket.ts';
 import { MAX_BODY_BYTES, parseBody, parseJsonBody } from '../http/body.ts';
+import { endpoint } from '../http/endpoint.ts';
 import type { StoreByTicket } from '../vault/store-by-ticket.ts';
 import { ROW_OVERHEAD_BYTES, type WriteQuota } from './storage/write-quota.ts';
 
@@ -19,24 +19,16 @@ export function createStoreRoute(deps: {
   readonly storeByTicket: StoreByTicket;
   readonly quota: WriteQuota;
 }): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router.all(
-    '/v1/store',
-    cors(deps.binding),
-    only(['POST']),
-    route(async (req, res) => {
-      rejectByHead(req, BOUNDS);
-      // Consumed before a byte of the body is read: a ticket permits one body, valid or not (TIX-33).
-      const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
-      const raw = await readBody(req, BOUNDS);
-      deps.quota.take('records', ROW_OVERHEAD_BYTES + raw.length);
-      const stored = await deps.storeByTicket(ticket, () =>
-        parseBody(storeBodySchema, parseJsonBody(req, raw)),
-      );
-      respondJson(res, stored);
-    }),
-  );
-  return router;
+  const handle = async (req: Request, res: Response): Promise<void> => {
+    rejectByHead(req, BOUNDS);
+    // Consumed before a byte of the body is read: a ticket permits one body, valid or not (TIX-33).
+    const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
+    const raw = await readBody(req, BOUNDS);
+    deps.quota.take('records', ROW_OVERHEAD_BYTES + raw.length);
+    const readStored = (): StoreBody => parseBody(storeBodySchema, parseJsonBody(req, raw));
+    respondJson(res, await deps.storeByTicket(ticket, readStored));
+  };
+  return endpoint('/v1/store', ['POST'], handle, [cors(deps.binding)]);
 }
 
 /**

@@ -1,38 +1,15 @@
 import { AeadFailed } from '@svault/server-kit/aead';
 import { type MasterKeys, createMasterKeys } from '@svault/server-kit/master-keys';
-import { type KeyDerivation, type MasterKeyEntry, type MasterKeyStore, followLink } from './master-key.ts';
+import { type MasterKeyEntry, type MasterKeyStore, followLink } from './master-key.ts';
 import { type UnlockedKeys, WrongMasterKey } from './unlock.ts';
 
 /**
  * Wraps small secrets and data encryption keys under the root key (master key), also while another process rotates it.
- */
-export interface Keyring {
-  /**
-   * Wraps under the newest key. Call it in the transaction that stores the result, so that a rotation includes
-   * the value.
-   *
-   * @param purpose bound to the result, such as `hmac-key:…`; unwrapping needs the same
-   */
-  wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
-  /** @throws AeadFailed for bytes that were not wrapped here for this purpose */
-  unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;
-  /** The key that {@link Keyring.wrap} uses, and its derivation if it comes from a passphrase; for backups. */
-  newest(): { readonly key: Uint8Array; readonly derivation: KeyDerivation | undefined };
-  /**
-   * Takes over the new key of a rotation in another process. Once that is the only key its link is erased, so that
-   * the former key opens nothing.
-   */
-  refresh(): void;
-}
-
-/**
+ *
  * @param options.keys those of the stored entries, as `unlock` found them
  * @throws WrongMasterKey when an entry's key is neither among them nor linked to one of them
  */
-export function createKeyring(options: {
-  readonly store: MasterKeyStore;
-  readonly keys: UnlockedKeys;
-}): Keyring {
+export function createKeyring(options: { readonly store: MasterKeyStore; readonly keys: UnlockedKeys }) {
   const { store } = options;
   let keys = options.keys;
   let newest = '';
@@ -50,11 +27,18 @@ export function createKeyring(options: {
   load();
 
   return {
-    wrap: (plaintext, purpose) => {
+    /**
+     * Wraps under the newest key. Call it in the transaction that stores the result, so that a rotation includes
+     * the value.
+     *
+     * @param purpose bound to the result, such as `hmac-key:…`; unwrapping needs the same
+     */
+    wrap: (plaintext: Uint8Array, purpose: string): Uint8Array => {
       load();
       return masters.wrap(plaintext, purpose);
     },
-    unwrap: (wrapped, purpose) => {
+    /** @throws AeadFailed for bytes that were not wrapped here for this purpose */
+    unwrap: (wrapped: Uint8Array, purpose: string): Uint8Array => {
       try {
         return masters.unwrap(wrapped, purpose);
       } catch (error) {
@@ -63,17 +47,24 @@ export function createKeyring(options: {
       load();
       return masters.unwrap(wrapped, purpose);
     },
+    /** The key that `wrap` uses, and its derivation if it comes from a passphrase; for backups. */
     newest: () => {
       const entries = load();
       return { key: newestFirst(keys, newest)[0], derivation: newestOf(entries).derivation };
     },
-    refresh: () => {
+    /**
+     * Takes over the new key of a rotation in another process. Once that is the only key its link is erased, so that
+     * the former key opens nothing.
+     */
+    refresh: (): void => {
       for (const { id, state, link } of load()) {
         if (state === 'current' && link !== null) store.clearLink(id);
       }
     },
   };
 }
+
+export type Keyring = ReturnType<typeof createKeyring>;
 
 function keyOf(entry: MasterKeyEntry, known: UnlockedKeys): Uint8Array {
   const key = known.get(entry.id) ?? followLink(entry, known.values());

@@ -98,9 +98,7 @@ export async function firstMasterKey(source: MasterKeySource): Promise<FirstMast
   return { key, entry: newMasterKeyEntry(key, { state: 'current', derivation }) };
 }
 
-/**
- * The given keys that can have this derivation: a passphrase has one, bytes have none.
- */
+/** The given keys that can have this derivation: a passphrase has one, bytes have none. */
 export async function candidateKeys(
   derivation: KeyDerivation | undefined,
   { masterKey, nextMasterKey }: GivenKeys,

@@ -47,57 +47,7 @@ export interface OpenRecord {
   readonly secret: Secret<RecordSecret>;
 }
 
-/** A version of a record, opened, and whether it is the live one. */
-interface HeldRecord extends OpenRecord {
-  readonly isLive: boolean;
-}
-
-interface PutOptions {
-  /** The version to replace; 0: there must be none. */
-  readonly ifVersion: number | undefined;
-  /** Who stores it, for the log. */
-  readonly subject: Subject;
-}
-
-/** The records of this webhook. When a promise resolves, the change and its log entry are on the disk. */
-export interface Vault {
-  /** @throws ApiError VERSION_CONFLICT */
-  put(serviceName: string, draft: RecordDraft, options: PutOptions): Promise<{ readonly version: number }>;
-  /** @throws ApiError VERSION_CONFLICT */
-  delete(serviceName: string, ifVersion: number | undefined): Promise<boolean>;
-  describe(serviceName: string): TokenMetadata | undefined;
-  /** In the order of names' bytes. */
-  list(query: Parameters<RecordStore['page']>[0]): readonly TokenMetadata[];
-  /** @throws AeadFailed when the record was changed outside this program */
-  open(serviceName: string): OpenRecord | undefined;
-  /**
-   * Every version that can be live again, opened: the former ones, then the live one. Versions that fail to open are
-   * left out.
-   */
-  openAll(serviceName: string): readonly HeldRecord[];
-  /**
-   * In an open transaction: replaces a version, live or former, by the result of a refresh, under a new number. The old
-   * one is erased: {@link Vault.restore} must not bring back a refresh token that may be consumed.
-   *
-   * @returns the new version
-   */
-  replaceNow(former: OpenRecord, draft: RecordDraft): number;
-  /** Numbers of the former versions that are kept; the one that was live last comes first. */
-  keptVersions(serviceName: string): readonly number[];
-  /**
-   * Makes a kept version live again, under a new version; undefined when it is not kept. Any of them can be named:
-   * otherwise an attacker who replaces a record twice would make the first one unreachable (PROTOCOL.md section 1, c).
-   *
-   * @param version the one that was live last unless given
-   */
-  restore(serviceName: string, version?: number): Promise<number | undefined>;
-  /** Erases all kept former versions of a name; the live one stays. */
-  purge(serviceName: string): Promise<number>;
-  /** Erases versions that were replaced or deleted more than 7 days ago. */
-  purgeExpired(): Promise<number>;
-}
-
-/** The vault over a store of sealed records; every change is one commit with its entry in the log. */
+/** The records of this webhook. When a promise resolves, the change and its log entry are on the disk, in one commit. */
 export function createVault(deps: {
   readonly records: RecordStore;
   readonly marks: RefreshMarks;
@@ -105,7 +55,7 @@ export function createVault(deps: {
   readonly audit: Pick<AuditLog, 'appendNow'>;
   readonly commit: GroupCommit;
   readonly clock: Clock;
-}): Vault {
+}) {
   const { records, marks, keys, audit, commit, clock } = deps;
 
   const retireNow = (live: StoredRecord): void =>
@@ -151,11 +101,21 @@ export function createVault(deps: {
     }
   };
 
+  /** Numbers of the former versions that are kept; the one that was live last comes first. */
   const keptVersions = (serviceName: string): readonly number[] =>
     records.retiredVersions(serviceName, clock.now() - KEPT_MS);
 
   return {
-    put: async (serviceName, draft, { ifVersion, subject }) => {
+    /**
+     * @param options.ifVersion the version to replace; 0: there must be none
+     * @param options.subject who stores it, for the log
+     * @throws ApiError VERSION_CONFLICT
+     */
+    put: async (
+      serviceName: string,
+      draft: RecordDraft,
+      { ifVersion, subject }: { readonly ifVersion: number | undefined; readonly subject: Subject },
+    ): Promise<{ readonly version: number }> => {
       const event = { eventType: 'CREDENTIAL_STORED', serviceName, ...subject } as const;
       const version = await commit.run(() => {
         const live = records.live(serviceName);
@@ -168,7 +128,8 @@ export function createVault(deps: {
       if (version === undefined) throw versionConflict();
       return { version };
     },
-    delete: async (serviceName, ifVersion) => {
+    /** @throws ApiError VERSION_CONFLICT */
+    delete: async (serviceName: string, ifVersion: number | undefined): Promise<boolean> => {
       const event = { eventType: 'CREDENTIAL_DELETED', serviceName } as const;
       const deleted = await commit.run(() => {
         const live = records.live(serviceName);
@@ -182,16 +143,23 @@ export function createVault(deps: {
       if (deleted === undefined) throw versionConflict();
       return deleted;
     },
-    describe: (serviceName) => {
+    describe: (serviceName: string): TokenMetadata | undefined => {
       const record = records.live(serviceName);
       return record && describe(record, marks);
     },
-    list: (query) => records.page(query).map((record) => describe(record, marks)),
-    open: (serviceName) => {
+    /** In the order of names' bytes. */
+    list: (query: Parameters<RecordStore['page']>[0]): readonly TokenMetadata[] =>
+      records.page(query).map((record) => describe(record, marks)),
+    /** @throws AeadFailed when the record was changed outside this program */
+    open: (serviceName: string): OpenRecord | undefined => {
       const record = records.live(serviceName);
       return record && openRecord(record, 'live');
     },
-    openAll: (serviceName) => {
+    /**
+     * Every version that can be live again, opened: the former ones, then the live one. Versions that fail to open are
+     * left out.
+     */
+    openAll: (serviceName: string): readonly (OpenRecord & { readonly isLive: boolean })[] => {
       const kept = keptVersions(serviceName).map((version) => records.retired(serviceName, version));
       const live = records.live(serviceName);
       return [...kept, live].flatMap((record) => {
@@ -200,7 +168,16 @@ export function createVault(deps: {
         return opened === undefined ? [] : [{ ...opened, isLive }];
       });
     },
-    replaceNow: ({ serviceName, version: former, createdAtMs }, { settings, secret }) => {
+    /**
+     * In an open transaction: replaces a version, live or former, by the result of a refresh, under a new number. The
+     * old one is erased: `restore` must not bring back a refresh token that may be consumed.
+     *
+     * @returns the new version
+     */
+    replaceNow: (
+      { serviceName, version: former, createdAtMs }: OpenRecord,
+      { settings, secret }: RecordDraft,
+    ): number => {
       const version = records.nextVersion(serviceName);
       const head = { serviceName, version, createdAtMs, updatedAtMs: clock.now() };
       marks.remove(serviceName, former);
@@ -209,7 +186,13 @@ export function createVault(deps: {
       return version;
     },
     keptVersions,
-    restore: (serviceName, asked) =>
+    /**
+     * Makes a kept version live again, under a new version; undefined when it is not kept. Any of them can be named:
+     * otherwise an attacker who replaces a record twice would make the first one unreachable (PROTOCOL.md section 1, c).
+     *
+     * @param asked the one that was live last unless given
+     */
+    restore: (serviceName: string, asked?: number): Promise<number | undefined> =>
       commit.run(() => {
         const from = keptVersions(serviceName).find((kept) => asked === undefined || kept === asked);
         const former = from === undefined ? undefined : records.retired(serviceName, from);
@@ -225,14 +208,16 @@ export function createVault(deps: {
         });
         return version;
       }),
-    purge: (serviceName) =>
+    /** Erases all kept former versions of a name; the live one stays. */
+    purge: (serviceName: string): Promise<number> =>
       commit.run(() => {
         const versions = records.erase({ serviceName });
         const detail = { versions };
         audit.appendNow({ eventType: 'CREDENTIAL_PURGED', outcome: 'success', serviceName, detail });
         return versions;
       }),
-    purgeExpired: () =>
+    /** Erases versions that were replaced or deleted more than 7 days ago. */
+    purgeExpired: (): Promise<number> =>
       commit.run(() => {
         const versions = records.erase({ retiredBeforeMs: clock.now() - KEPT_MS });
         const detail = { versions, keptDays: 7 };
@@ -241,5 +226,7 @@ export function createVault(deps: {
       }),
   };
 }
+
+export type Vault = ReturnType<typeof createVault>;
 
 const versionConflict = (): Error => new ApiError('VERSION_CONFLICT', 'the record has another version');

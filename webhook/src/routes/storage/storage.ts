@@ -6,7 +6,7 @@ import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svau
 import { ApiError } from '../../errors.ts';
 import type { RequestReceiver } from '../../http/authenticate-request.ts';
 import { parseBody } from '../../http/body.ts';
-import { signedPost } from '../../http/signed-route.ts';
+import { signedPost } from '../../http/endpoint.ts';
 import type { RunOperation } from './operations.ts';
 
 /** `POST /v1/storage`: one operation or a batch, metadata only (PROTOCOL.md section 5.3). */

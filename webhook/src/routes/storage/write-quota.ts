@@ -1,19 +1,6 @@
 import type { Clock } from '@svault/shared';
 import { ApiError } from '../../errors.ts';
 
-/**
- * How much the control plane may have this webhook write: a compromised control plane has a valid key, and must not
- * fill the disk with it in minutes.
- */
-export interface WriteQuota {
-  /**
-   * Counts bytes before they are written.
-   *
-   * @throws ApiError RATE_LIMITED with `retryAfter` if the bucket has no room; it counts nothing then
-   */
-  take(kind: QuotaKind, bytes: number): void;
-}
-
 /** Each has a bucket, so a flood of events stops no owner from storing. */
 type QuotaKind = 'audit' | 'records';
 
@@ -33,11 +20,19 @@ const BUCKETS: Readonly<Record<QuotaKind, { readonly burstBytes: number; readonl
 /** What a row takes besides its texts: hash, ids, indexes, its entry in the log. */
 export const ROW_OVERHEAD_BYTES = 256;
 
-/** Leaky buckets in the memory of this process. */
-export function createWriteQuota(clock: Pick<Clock, 'monotonic'>): WriteQuota {
+/**
+ * How much the control plane may have this webhook write, as leaky buckets in this process: a compromised control plane
+ * has a valid key, and must not fill the disk with it in minutes.
+ */
+export function createWriteQuota(clock: Pick<Clock, 'monotonic'>) {
   const used = new Map<QuotaKind, { readonly bytes: number; readonly atMs: number }>();
   return {
-    take: (kind, bytes) => {
+    /**
+     * Counts bytes before they are written.
+     *
+     * @throws ApiError RATE_LIMITED with `retryAfter` if the bucket has no room; it counts nothing then
+     */
+    take: (kind: QuotaKind, bytes: number): void => {
       const { burstBytes, bytesPerSecond } = BUCKETS[kind];
       const nowMs = clock.monotonic();
       const before = used.get(kind) ?? { bytes: 0, atMs: nowMs };
@@ -54,3 +49,5 @@ export function createWriteQuota(clock: Pick<Clock, 'monotonic'>): WriteQuota {
     },
   };
 }
+
+export type WriteQuota = ReturnType<typeof createWriteQuota>;
