@@ -33,7 +33,7 @@ export interface RunOptions {
    */
   readonly mayReplaceKey?: boolean | undefined;
   /** Absent: {@link RUN_LIMITS}. */
-  readonly patience?: RunLimits;
+  readonly limits?: RunLimits;
   /** Faster, where the webhook is known to be at ease with it. */
   readonly reusesConnections?: boolean;
   /** Called as soon as an invitation became a binding. */
@@ -79,10 +79,10 @@ interface Introduction {
  * @throws UpstreamUnavailable
  */
 export async function startRun(options: RunOptions): Promise<Run> {
-  const { webhook, requirements, patience = RUN_LIMITS, mayReplaceKey = 'invitation' in webhook } = options;
+  const { webhook, requirements, limits = RUN_LIMITS, mayReplaceKey = 'invitation' in webhook } = options;
   const server = await listen(options.upstream ?? LOOPBACK);
   const wire = createClient({ ...webhook.address, reusesConnections: options.reusesConnections });
-  const patient = withRunLimits(wire, patience, () => performance.now());
+  const patient = withRunLimits(wire, limits, () => performance.now());
   const { client, journal } = withJournal(patient, () => Date.now());
   journal.secrets.learn('invitation' in webhook ? webhook.invitation.code : webhook.binding.key.secret);
   const introduction = await introduce(options, client, { upstream: async () => server, mayReplaceKey });

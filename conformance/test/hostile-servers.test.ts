@@ -7,7 +7,7 @@ import { runSuite, type SuiteRun } from '../src/suite-run.ts';
 import type { WebhookToTest } from '../src/target.ts';
 import { loadRequirements } from '../src/requirements.ts';
 
-/** Enough to see that it ends; hostile-servers.hard.test.ts runs them with the patience of a real run. */
+/** Enough to see that it ends; hostile-servers.hard.test.ts runs them with the limits of a real run. */
 const TIGHT = { lostMs: 500, unanswered: 5, runMs: 20_000 };
 const TIMEOUT_MS = 200;
 const REQUIREMENTS = loadRequirements();
@@ -27,7 +27,7 @@ async function runOn(name: string, how: 'bound' | 'invited'): Promise<SuiteRun> 
           invitation: { code: '0b5e0bb5-8e4c-4d0f-9a55-3c1c3a4c7d10', hmacHash: 'a'.repeat(64) },
         };
   try {
-    return await runSuite({ webhook, checks: SAMPLE, requirements: REQUIREMENTS, patience: TIGHT });
+    return await runSuite({ webhook, checks: SAMPLE, requirements: REQUIREMENTS, limits: TIGHT });
   } finally {
     await server.close();
   }

@@ -4,7 +4,7 @@ import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Answer, type Client, type RequestToSend } from '../http/client.ts';
 import type { Address, Binding, Invitation } from '../target.ts';
 import { bindingOf } from './exchanged.ts';
-import { createHandshake, strangersCode, strangersKey, VAULT_ID, type Handshake } from './handshake.ts';
+import { createHandshake, unknownCode, unknownKey, VAULT_ID, type Handshake } from './handshake.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
 import type { BindingTranscript, Step, StepName } from './transcript.ts';
 
@@ -21,7 +21,7 @@ interface Desk {
   readonly invitation: Invitation;
   readonly hand: Handshake;
   readonly record: Recorder;
-  /** The key that `bind` stands for. */
+  /** The key with the id `bind`. */
   readonly codeKey: HmacKey;
 }
 
@@ -68,18 +68,18 @@ async function lookAtUnbound({ hand, record, codeKey }: Desk): Promise<void> {
   }
   await look('openHealth', { method: 'GET', path: HEALTH });
   await look('unsignedHealth', { method: 'POST', path: HEALTH });
-  await look('strangerAtHealth', hand.signed(HEALTH, {}, strangersKey()));
+  await look('unknownKeyAtHealth', hand.signed(HEALTH, {}, unknownKey()));
   await look(
-    'strangerAtStorage',
-    hand.signed('/v1/storage', { op: 'tokens.list', limit: 1 }, strangersKey()),
+    'unknownKeyAtStorage',
+    hand.signed('/v1/storage', { op: 'tokens.list', limit: 1 }, unknownKey()),
   );
-  await look('strangerAtProxy', hand.signed('/v1/proxy', undefined, strangersKey()));
+  await look('unknownKeyAtProxy', hand.signed('/v1/proxy', undefined, unknownKey()));
   const notice = { serviceName: 'none', reason: 'manual' };
-  await look('strangerAtRefreshNotify', hand.signed('/v1/refresh-notify', notice, strangersKey()));
+  await look('unknownKeyAtRefreshNotify', hand.signed('/v1/refresh-notify', notice, unknownKey()));
   const get = { phase: 'get', serviceName: 'none' };
-  await look('strangerAtRefresh', hand.signed('/v1/refresh', get, strangersKey()));
-  await look('strangerRotates', hand.signed('/v1/exchange', { op: 'rotate' }, strangersKey()));
-  const emptyKey = { ...strangersKey(), secret: new Uint8Array() };
+  await look('unknownKeyAtRefresh', hand.signed('/v1/refresh', get, unknownKey()));
+  await look('unknownKeyRotates', hand.signed('/v1/exchange', { op: 'rotate' }, unknownKey()));
+  const emptyKey = { ...unknownKey(), secret: new Uint8Array() };
   await look('emptyKeyAtHealth', hand.signed(HEALTH, {}, emptyKey));
   await look('codeAtHealthUnbound', hand.signed(HEALTH, {}, codeKey));
   await look('emptyKeyTicket', hand.ticket({ webhookId: 'whk_none', key: emptyKey }));
@@ -117,9 +117,9 @@ async function exchangeWrongly({ address, invitation, hand, record }: Desk): Pro
     hand.exchange({ signature: { created: now() + created, expires: now() + expires } });
   const service = (baseUrl?: string) => (): RequestToSend => hand.exchange({ body: about(baseUrl) });
   const wrong: readonly (readonly [StepName, () => RequestToSend])[] = [
-    ['wrongCode', () => hand.exchange({ code: strangersCode() })],
+    ['wrongCode', () => hand.exchange({ code: unknownCode() })],
     ['unsigned', unsigned],
-    ['forgedMac', under({ id: 'bind', secret: utf8(strangersCode()) })],
+    ['forgedMac', under({ id: 'bind', secret: utf8(unknownCode()) })],
     ['otherKeyId', under({ id: 'bound', secret: utf8(code) })],
     ['tamperedBody', tampered],
     ['expired', at(-150, -95)],
@@ -156,7 +156,7 @@ async function lookAtPending({ hand, record }: Desk, binding: Binding): Promise<
   await look('usedCodePending', hand.exchange());
   await look(
     'usedCodeForgedPending',
-    hand.exchange({ signature: { key: { id: 'bind', secret: utf8(strangersCode()) } } }),
+    hand.exchange({ signature: { key: { id: 'bind', secret: utf8(unknownCode()) } } }),
   );
   await look('pagePending', BIND_PAGE);
   await look('forgedFirst', hand.signed(HEALTH, {}, { ...binding.key, secret: randomBytes(32) }));
@@ -188,7 +188,7 @@ async function lookAtBound({ invitation, hand, record, codeKey }: Desk, { key }:
   await look('usedCodeBound', hand.exchange());
   await look(
     'usedCodeForgedBound',
-    hand.exchange({ signature: { key: { id: 'bind', secret: utf8(strangersCode()) } } }),
+    hand.exchange({ signature: { key: { id: 'bind', secret: utf8(unknownCode()) } } }),
   );
   await look('codeAtHealthBound', hand.signed(HEALTH, {}, codeKey));
   await look('codeRotates', hand.exchange({ body: { op: 'rotate', code: invitation.code } }));

@@ -94,6 +94,6 @@ export function createHandshake(address: Address, { code }: Pick<Invitation, 'co
 }
 
 /** A key that is nobody's. */
-export const strangersKey = (): HmacKey => ({ id: `k-${randomToken(8)}`, secret: randomBytes(32) });
+export const unknownKey = (): HmacKey => ({ id: `k-${randomToken(8)}`, secret: randomBytes(32) });
 /** A code that is nobody's. */
-export const strangersCode = (): string => randomUUID();
+export const unknownCode = (): string => randomUUID();

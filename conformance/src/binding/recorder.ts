@@ -10,7 +10,7 @@ export interface Recorder {
   look(name: StepName, request: RequestToSend): Promise<Answer | undefined>;
   /** A step that the binding needs. @returns undefined where no answer came */
   need(name: StepName, request: RequestToSend): Promise<Answer | undefined>;
-  /** Writes down which answers a step stands for, where they are known only later. */
+  /** Records which answers belong to a step, where they are known only later. */
   note(name: StepName, step: Step | undefined): void;
   /**
    * Takes a step again that was answered 429, after the time which that asks for. Once in a binding: wrong codes count

@@ -19,13 +19,13 @@ export interface BindingSteps {
   /** `GET /v1/health`. */
   readonly openHealth?: Step | undefined;
   /** Signed with a key that is nobody's; by path. */
-  readonly strangerAtHealth?: Step | undefined;
-  readonly strangerAtStorage?: Step | undefined;
-  readonly strangerAtProxy?: Step | undefined;
-  readonly strangerAtRefreshNotify?: Step | undefined;
-  readonly strangerAtRefresh?: Step | undefined;
+  readonly unknownKeyAtHealth?: Step | undefined;
+  readonly unknownKeyAtStorage?: Step | undefined;
+  readonly unknownKeyAtProxy?: Step | undefined;
+  readonly unknownKeyAtRefreshNotify?: Step | undefined;
+  readonly unknownKeyAtRefresh?: Step | undefined;
   /** `{ op: "rotate" }` under such a key. */
-  readonly strangerRotates?: Step | undefined;
+  readonly unknownKeyRotates?: Step | undefined;
   /** `POST /v1/health` without a signature. */
   readonly unsignedHealth?: Step | undefined;
   /** `POST /v1/health` under an empty key. */

@@ -32,7 +32,7 @@ export function expectRefusal(answer: Answer, code: WebhookErrorCode, what?: str
   );
 }
 
-/** Whether two answers are the same to a stranger: status and body. A request id may differ only in the headers. */
+/** Whether two answers look the same from outside: status and body. A request id may differ only in the headers. */
 export function sameOutside(one: Answer, other: Answer): boolean {
   return one.status === other.status && text(one) === text(other);
 }

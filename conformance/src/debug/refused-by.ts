@@ -1,6 +1,6 @@
 import type { SignatureRefusalReason } from '@svault/shared';
 
-/** Which sentence of the protocol refuses a request for a reason, and what that means for whoever signed it. */
+/** The sentence of the protocol that rejects a request for a reason, and what that means for its signer. */
 export const REFUSED_BY: Readonly<
   Record<SignatureRefusalReason, readonly [requirement: string, meaning: string]>
 > = {

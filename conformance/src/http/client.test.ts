@@ -87,7 +87,7 @@ test('an answer may end with its connection, as in HTTP/1.0', async () => {
   expect(Buffer.from(answer?.body ?? []).toString()).toBe('{"status":"ok"}');
 });
 
-test('but one that is still open when the time is over is none', async () => {
+test('but one that is still open after the timeout is none', async () => {
   await listen((socket) => socket.write('HTTP/1.0 200 OK\r\n\r\n{"status":'), 100);
   await expect(client?.send(POST)).rejects.toMatchObject({ name: 'NoAnswer', timedOut: true });
 });

@@ -24,7 +24,7 @@ export interface Answer {
 
 /** An answer whose body is read as it comes; its reader has to finish it or to end it. */
 export interface OpenAnswer extends Omit<Answer, 'body'> {
-  /** The body's pieces. @throws NoAnswer where the connection breaks or the time is over */
+  /** The body's pieces. @throws NoAnswer where the connection breaks or times out */
   readonly pieces: AsyncIterable<Uint8Array>;
   /** Cuts the connection. */
   end(): void;

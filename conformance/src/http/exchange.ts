@@ -38,7 +38,7 @@ const PIECE_BYTES = 64 * 1024;
 
 /**
  * Writes a body, a long one in pieces, and stops as soon as an answer comes: a webhook may refuse by the length alone
- * and close, and whoever goes on writing then loses the answer to the reset that follows.
+ * and close, and a client that goes on writing then loses the answer to the reset that follows.
  */
 export function startBody(request: ClientRequest, body: Uint8Array): BodyOnItsWay {
   let state: 'under way' | 'sent' | 'cut short' = 'under way';

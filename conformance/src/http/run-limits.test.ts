@@ -63,7 +63,7 @@ test.each([
     4,
   ],
   [
-    'the time that was lost in all is over',
+    'too much time was lost in all',
     [
       [600, false],
       [1, true],

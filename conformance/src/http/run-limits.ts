@@ -1,7 +1,7 @@
 import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Client, type OpenAnswer } from './client.ts';
 
-/** How much a run puts up with. */
+/** When a run gives up. */
 export interface RunLimits {
   /** Time that may pass, in all, with waiting for answers that did not come. */
   readonly lostMs: number;
@@ -18,12 +18,12 @@ export interface RunLimits {
 export const RUN_LIMITS: RunLimits = { lostMs: 45_000, unanswered: 12, runMs: 15 * 60_000 };
 
 /**
- * A client that gives up: once its patience is over nothing is sent any more, so that a run ends in time whatever the
+ * A client that gives up: past its limits nothing is sent any more, so that a run ends in time whatever the
  * webhook does.
  * @param now milliseconds that only grow
  * @returns the same client, whose methods throw NotTestable from then on
  */
-export function withRunLimits(client: Client, patience: RunLimits, now: () => number): Client {
+export function withRunLimits(client: Client, limits: RunLimits, now: () => number): Client {
   let startedAt: number | undefined;
   let lostMs = 0;
   let lostUntil = Number.NEGATIVE_INFINITY;
@@ -38,18 +38,18 @@ export function withRunLimits(client: Client, patience: RunLimits, now: () => nu
     lostUntil = until;
     unanswered += 1;
     const last = error.cause instanceof Error ? error.cause.message : error.message;
-    if (lostMs >= patience.lostMs) gaveUp ??= `it left requests open for ${seconds(lostMs)}; ${last}`;
-    if (unanswered >= patience.unanswered)
+    if (lostMs >= limits.lostMs) gaveUp ??= `it left requests open for ${seconds(lostMs)}; ${last}`;
+    if (unanswered >= limits.unanswered)
       gaveUp ??= `${unanswered} requests one after the other got no answer; ${last}`;
   };
   const begin = (): number => {
     const at = now();
     startedAt ??= at;
-    if (at - startedAt > patience.runMs) gaveUp ??= `the run took longer than ${seconds(patience.runMs)}`;
+    if (at - startedAt > limits.runMs) gaveUp ??= `the run took longer than ${seconds(limits.runMs)}`;
     if (gaveUp !== undefined) throw new NotTestable(`the webhook stopped answering (${gaveUp})`);
     return at;
   };
-  const patiently = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const bounded = async <T>(ask: () => Promise<T>): Promise<T> => {
     const from = begin();
     try {
       const answer = await ask();
@@ -61,9 +61,9 @@ export function withRunLimits(client: Client, patience: RunLimits, now: () => nu
     }
   };
   return {
-    send: (request) => patiently(() => client.send(request)),
+    send: (request) => bounded(() => client.send(request)),
     open: (request) =>
-      patiently(async (): Promise<OpenAnswer> => {
+      bounded(async (): Promise<OpenAnswer> => {
         const answer = await client.open(request);
         return { ...answer, pieces: counted(answer.pieces, now, lost) };
       }),

@@ -11,7 +11,7 @@ export interface ProviderCall {
 
 /**
  * An OAuth 2.0 token endpoint as strict providers run them, with one client and one grant (RFC 6749 section 6, RFC 9700
- * section 4.14.2): a refresh token is good once, and whoever shows a spent one ends the grant.
+ * section 4.14.2): a refresh token is valid once, and reuse ends the grant.
  */
 export interface Provider {
   readonly tokenUrl: string;

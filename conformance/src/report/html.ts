@@ -15,7 +15,7 @@ import { textSummary } from './text.ts';
 /** Nothing is loaded and nothing runs: what a page holds comes from a server that may mean harm. */
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'`;
 
-/** One page that stands for itself, failures first. */
+/** One self-contained page, failures first. */
 export function htmlReport(report: Report): string {
   const { webhook, suite, checks, baseline } = report;
   const failed = checks.filter(({ verdict }) => verdict === 'failed');

@@ -74,7 +74,7 @@ function caseOf(check: ReportedCheck): object {
 
 function attributes(values: Readonly<Record<string, string | number>>): object {
   return Object.fromEntries(
-    // A line feed in an attribute is a space to whoever reads it.
+    // A line feed in an attribute is a space to its reader.
     Object.entries(values).map(([name, value]) => [
       `${ATTRIBUTE}${name}`,
       String(value).replaceAll('\n', ' '),

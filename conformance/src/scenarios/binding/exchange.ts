@@ -42,14 +42,14 @@ export const EXCHANGE_CHECKS: readonly BindingCheck[] = [
     observe: (transcript) => {
       const at = (name: StepName): void => expectUnsigned(answerIn(transcript, name));
       at('unsignedHealth');
-      at('strangerAtHealth');
-      at('strangerRotates');
+      at('unknownKeyAtHealth');
+      at('unknownKeyRotates');
       at('emptyKeyAtHealth');
       at('codeAtHealthUnbound');
-      if (claims(transcript, 'storage')) at('strangerAtStorage');
-      if (claims(transcript, 'proxy')) at('strangerAtProxy');
-      if (claims(transcript, 'refresh-notify')) at('strangerAtRefreshNotify');
-      if (claims(transcript, 'sv-refresh')) at('strangerAtRefresh');
+      if (claims(transcript, 'storage')) at('unknownKeyAtStorage');
+      if (claims(transcript, 'proxy')) at('unknownKeyAtProxy');
+      if (claims(transcript, 'refresh-notify')) at('unknownKeyAtRefreshNotify');
+      if (claims(transcript, 'sv-refresh')) at('unknownKeyAtRefresh');
     },
   },
   {

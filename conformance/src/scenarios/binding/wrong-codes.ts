@@ -1,4 +1,4 @@
-import { createHandshake, strangersCode } from '../../binding/handshake.ts';
+import { createHandshake, unknownCode } from '../../binding/handshake.ts';
 import type { Check } from '../../check/check.ts';
 import { expectRefusal, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
@@ -16,15 +16,15 @@ export const WRONG_CODE_CHECKS: readonly Check[] = [
     title: 'of more than 30 wrong codes within a minute some are answered 429 with Retry-After',
     requirements: ['EXC-13', 'EXC-14', 'EXC-19', 'TRN-24'],
     run: async ({ send, target }) => {
-      const hand = createHandshake(target, { code: strangersCode() });
+      const hand = createHandshake(target, { code: unknownCode() });
       const start = Date.now();
       const most = (): number =>
         Date.now() - start < AT_ONCE_MS ? WRONG_CODES_A_MINUTE + 1 : 2 * (WRONG_CODES_A_MINUTE + 1);
       let answer: Answer;
       let sent = 0;
       do {
-        const { headers = [], ...wrong } = hand.exchange({ code: strangersCode() });
-        // The limit is the endpoint's, whoever a caller says that he is.
+        const { headers = [], ...wrong } = hand.exchange({ code: unknownCode() });
+        // The limit is the endpoint's, whatever address a caller claims.
         answer = await send({ ...wrong, headers: [...headers, ['x-forwarded-for', `198.51.100.${sent}`]] });
         sent++;
         if (answer.status !== 429) expectRefusal(answer, 'SIGNATURE_INVALID');

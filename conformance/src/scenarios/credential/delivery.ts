@@ -121,7 +121,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
   },
   {
     id: 'credential.no-cors',
-    title: 'no answer of /v1/credential has a CORS header, whoever asks',
+    title: 'no answer of /v1/credential has a CORS header, whatever the origin',
     requirements: ['CRE-03'],
     claims: ['credential'],
     run: async (tools) => {

@@ -24,7 +24,7 @@ const SUBJECTS = ['agt_conformance', 'usr_conformance'];
 export const SEALED_RECIPIENT_CHECKS: readonly WebhookCheck[] = [
   {
     id: 'sealed.no-recipient',
-    title: 'a ticket that names no key delivers nothing of a sealed record, whoever it is for',
+    title: 'a ticket that names no key delivers nothing of a sealed record, whatever its subject',
     requirements: ['CRE-20', 'TRU-01'],
     claims,
     run: async (tools) => {
@@ -40,17 +40,17 @@ export const SEALED_RECIPIENT_CHECKS: readonly WebhookCheck[] = [
   {
     id: 'sealed.other-recipient',
     title:
-      'a ticket that names a key which is none of the record’s delivers nothing of it, whoever it is for',
+      'a ticket that names a key which is none of the record’s delivers nothing of it, whatever its subject',
     requirements: ['CRE-20', 'TRU-01'],
     claims,
     run: async (tools) => {
-      const [one, two, stranger] = sealingKeys();
+      const [one, two, other] = sealingKeys();
       const recipients = [one.publicJwk, two.publicJwk];
       const { name, value } = await tools.given.text({ delivery: 'sealed', recipients });
       // Another record's recipient is nobody here.
-      await tools.given.text({ delivery: 'sealed', recipients: [stranger.publicJwk] });
+      await tools.given.text({ delivery: 'sealed', recipients: [other.publicJwk] });
       for (const sub of SUBJECTS) {
-        const answer = await fetchWith(tools, name, { sub, cnf: { jkt: stranger.thumbprint } });
+        const answer = await fetchWith(tools, name, { sub, cnf: { jkt: other.thumbprint } });
         expectThat(!text(answer).includes(value), answer, `nothing of the secret for ${sub}`);
         expectRefusal(answer, 'DELIVERY_NOT_ALLOWED', `${sub} with the thumbprint of another key`);
       }
@@ -87,18 +87,18 @@ export const SEALED_RECIPIENT_CHECKS: readonly WebhookCheck[] = [
     requirements: ['TIX-22', 'TRU-01'],
     claims,
     run: async (tools) => {
-      const [key, stranger] = sealingKeys();
+      const [key, other] = sealingKeys();
       const { name } = await tools.given.text({ delivery: 'sealed', recipients: [key.publicJwk] });
-      const jwk = stranger.publicJwk;
+      const jwk = other.publicJwk;
       const brought = {
         'a key alone in cnf': { cnf: { jwk } },
-        'a key in cnf beside its own thumbprint': { cnf: { jkt: stranger.thumbprint, jwk } },
+        'a key in cnf beside its own thumbprint': { cnf: { jkt: other.thumbprint, jwk } },
         'a key in cnf beside a recipient’s thumbprint': { cnf: { jkt: key.thumbprint, jwk } },
-        'a key and recipients as claims': { cnf: { jkt: stranger.thumbprint }, jwk, recipients: [jwk] },
+        'a key and recipients as claims': { cnf: { jkt: other.thumbprint }, jwk, recipients: [jwk] },
       };
       await eachVariant(brought, async (each) => {
         const answer = await fetchWith(tools, name, each);
-        expectThat(!(await opensWith(answer, stranger)), answer, 'nothing that the ticket’s key opens');
+        expectThat(!(await opensWith(answer, other)), answer, 'nothing that the ticket’s key opens');
         if (answer.status === 200) await expectSealed(answer, key);
         else expectClosed(answer);
       });

@@ -122,7 +122,7 @@ export const MINTING_CALL_CHECKS: readonly WebhookCheck[] = [
   },
   {
     id: 'mint.github-over',
-    title: 'what was minted is not used again once its life is over',
+    title: 'what was minted is not used again once it has expired',
     requirements: ['SAV-32'],
     claims: ['credential', 'github-app'],
     run: async (tools) => {

@@ -102,7 +102,7 @@ function checksOf(minter: PlayedMinter): readonly WebhookCheck[] {
       'what was minted of one record is not delivered for another',
       ['SAV-31'],
       async (tools) => {
-        // The same account: whoever keeps what was minted by account alone takes one for the other.
+        // The same account: a cache by account alone takes one for the other.
         const account = newAccount();
         const one = await givenMinter(tools, minter, { account });
         const other = await givenMinter(tools, minter, { account });

@@ -7,7 +7,7 @@ import type { Tools } from '../../check/tools.ts';
 import { setUpProxy, calledOnce, expectUncalled, storeText } from '../../upstream/proxy-setup.ts';
 import { reachable } from '../../upstream/reachable.ts';
 
-/** 0.0.0.0 and its like first: whoever connects there learns at once that nobody answers. */
+/** 0.0.0.0 and its like first: a connection there is refused at once. */
 const V4 = [
   ...['0.0.0.0', '169.254.169.254', '10.0.0.1', '172.16.0.1', '172.31.255.254', '192.168.0.1'],
   ...['100.127.255.254', '192.0.0.1', '198.19.255.254', '224.0.0.1', '240.0.0.1', '255.255.255.255'],

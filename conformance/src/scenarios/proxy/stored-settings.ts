@@ -55,7 +55,7 @@ export const STORED_SETTINGS_CHECKS: readonly Check[] = [
       const config = { serviceName, upstreamUrl: `https://${ELSEWHERE}/`, headerTemplates };
       const proxyId = await tools.given.proxy(config);
       const moved = await tools.storage({ op: 'proxies.put', proxyId, ...config, upstreamUrl: place.url });
-      // Whoever refuses it here has not moved it.
+      // A webhook that refuses it here has not moved it.
       if (moved.status >= 400) return;
       const answer = await tools.proxied({ proxyId, serviceName });
       expectUncalled({ place }, answer, 'DESTINATION_NOT_ALLOWED', 'a configuration that was moved');

@@ -29,7 +29,7 @@ import {
 
 /** Of a webhook that refreshes by itself: no capability names that, but one that takes notices of expiry does. */
 const claims = ['credential', 'store', 'refresh-notify'] as const;
-/** Who claims neither need not take a provider; whoever takes one has to know what it means. */
+/** A webhook that claims neither need not take a provider; one that takes it has to know what it means. */
 const REFRESHERS = ['refresh-notify', 'sv-refresh'] as const;
 const DAY_MS = 24 * 3_600_000;
 

@@ -102,7 +102,7 @@ export function deliveredToken(answer: Answer): Record<string, unknown> {
 
 /**
  * The provider was asked, and in a way that a strict one takes.
- * @param answer what was answered to whoever caused it
+ * @param answer the answer to the request that caused it
  * @param times how often in all; absent: at least once, since a webhook may try a failing one again
  * @throws NotTestable where the webhook says that it could not reach the provider
  */
@@ -124,7 +124,7 @@ export function expectAsked(answer: Answer, provider: Provider, times?: number):
   );
 }
 
-/** Whether the webhook says that its call of the provider failed, by any of the doors. */
+/** Whether the webhook says that its call of the provider failed, at any endpoint. */
 function reportsFailure(answer: Answer): boolean {
   const { outcome } = jsonObject(answer) ?? {};
   return [502, 504].includes(answer.status) || outcome === 'failed' || outcome === 'provider_error';

@@ -107,7 +107,7 @@ export const STORAGE_LIST_CHECKS: readonly Check[] = [
       const names = items.map(({ serviceName }) => serviceName);
       for (const name of before) expectThat(names.includes(name), answer, `${name}, which expires before`);
       for (const name of after) expectThat(!names.includes(name), answer, `no ${name}, which does not`);
-      // The same the other way round, for whoever writes what is stored anew and not what is asked for.
+      // The same the other way round, for a webhook that writes what is stored and not what was requested.
       const later = await expiring('2001-03-01T00:00:00.500Z');
       const whole = await allOf(tools, { op: 'tokens.list', expiresBefore: '2001-03-01T00:00:00Z' });
       const listed = whole.items.some(({ serviceName }) => serviceName === later);

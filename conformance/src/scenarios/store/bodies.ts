@@ -37,7 +37,7 @@ function refuses(
   };
 }
 
-/** What a webhook need not know: a type or a minter by the capability that stands for it. */
+/** What a webhook need not know: a type or a minter by the capability that names it. */
 const seed = { tokenType: 'TOTP', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' };
 const MINTERS = [
   [

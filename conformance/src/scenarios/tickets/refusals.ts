@@ -20,7 +20,7 @@ const WRONG: Readonly<Record<string, TicketDeviation>> = {
 const stale = (): TicketDeviation => ({ claims: { iat: now() - 100, exp: now() - 40 } });
 const early = (): TicketDeviation => ({ claims: { iat: now() + 50, exp: now() + 60 } });
 
-/** Protocol section 4: which door a ticket opens. */
+/** Protocol section 4: which operation a ticket authorizes. */
 export const TICKET_CHECKS: readonly Check[] = [
   {
     id: 'ticket.missing',
