@@ -42,7 +42,7 @@ import { type StoredState, storedState } from './support/stored-state.ts';
  *                                                                            (whole: oauth-consent.test.ts)
  * 21. The session of an agent that is suspended, deleted or has MCP off is refused from the next request on.
  * 22. A code and a refresh token work once, and end what they gave when they come again.
- * 23. MCP lets through no more than REST does.                         (whole: rest-and-mcp.sqlite.test.ts)
+ * 23. MCP lets through no more than REST does.                         (whole: agent-channels.test.ts)
  * 24. No method of MCP is answered without credentials.               (whole: without-credentials.test.ts)
  */
 

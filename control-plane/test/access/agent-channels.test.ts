@@ -8,6 +8,9 @@ import {
   channelOf,
   startAgentChannels,
 } from '../support/agent-channels.ts';
+import { clientOf } from '../support/management-service.ts';
+import { pathFor } from '../support/pair-agents.ts';
+import { type RestRefusal, expectRefusal } from '../support/refusals.ts';
 
 // The channels of an agent share its counters and denials.
 
@@ -99,6 +102,68 @@ test('a revoked grant, a suspended agent and MCP switched off hold from the next
   expect(codes(await inTurn(channels, 1, 'gitlab'))).toEqual(['ticket', 'MCP_DISABLED', 'MCP_DISABLED']);
   await both.admin('PATCH', `/api/agents/${agent.id}`, { mcpEnabled: true });
   expect(codes(await inTurn(channels, 1, 'gitlab'))).toEqual(times(3, 'ticket'));
+});
+
+// spec: Either an agent key (Authorization: Bearer svagent_<key>) or an OAuth 2.1 session token (svsess_...). Both resolve to the same agent, grants and policies.
+// spec: 403 | INVALID_KEY | Key malformed or revoked.
+// spec: 403 | AGENT_INACTIVE | Agent suspended or deleted.
+// spec: 403 | POLICY_DENIED | An ABAC rule other than rate_limit blocked the request.
+// spec: 403 | GRANT_EXPIRED | Grant existed but expired (it is deleted on this request).
+// spec: GRANT_EXPIRED | Grant lapsed (deleted on this call).
+// spec: 404 | NO_GRANT | No active grant for the service.
+// spec: 429 | RATE_LIMITED | Penalty box, floor limit, account aggregate, or over the no-grant miss limit.
+// spec: No-grant miss limit: {error, code: RATE_LIMITED, retryAfter}.
+// spec: 423 | VAULT_LOCKED | The owner has locked the vault.
+// spec: VAULT_LOCKED | Vault locked.
+// spec: Agent credential requests answer 423 VAULT_LOCKED.
+// spec: 502 | WEBHOOK_NOT_CONFIGURED | No webhook is bound to the vault.
+// spec: WEBHOOK_NOT_CONFIGURED | No webhook bound.
+test('a request that meets several conditions gets the first denial of the specification on each channel', async () => {
+  const agent = await both.agent('github');
+  const path = `/api/agents/${agent.id}`;
+  // One for each channel, since the request that meets an expired grant deletes it.
+  for (const name of CHANNELS)
+    await both.admin('POST', `${path}/grants`, { serviceName: `hourly ${name}`, expiresInSeconds: 3_600 });
+  both.wait(3_600_000);
+  const channels = await channelsOf(agent);
+  const rest = clientOf(both.service.running.url, { authorization: `Bearer ${agent.apiKey}` });
+  const expectDenied = async (refusal: RestRefusal, nameFor: (channel: string) => string): Promise<void> => {
+    expectRefusal(await rest('GET', pathFor(nameFor('REST'))), refusal);
+    for (const n of [1, 2])
+      expect(await channels[n]?.ask(nameFor(CHANNELS[n] ?? ''))).toMatchObject({
+        code: refusal.split(' ')[1],
+      });
+  };
+  await inTurn(channels, 20, 'github');
+  await both.policyOn('agent', agent.id, { type: 'manual_approval' });
+  await both.admin('DELETE', `${path}/grants/github`);
+  await both.admin('DELETE', '/api/webhook');
+  await both.admin('POST', `${path}/suspend`);
+  await both.admin('POST', '/api/vault/lock');
+
+  await expectDenied('403 AGENT_INACTIVE', () => 'a/b');
+  await both.admin('POST', '/api/vault/unlock');
+  await both.admin('POST', `${path}/resume`);
+  await both.admin('POST', '/api/vault/lock');
+  await expectDenied('429 RATE_LIMITED', () => 'a/b');
+  both.wait(60_000);
+  await expectDenied('400 INVALID_SERVICE', () => 'a/b');
+  await expectDenied('423 VAULT_LOCKED', () => 'github');
+  await both.admin('POST', '/api/vault/unlock');
+  await expectDenied('403 GRANT_EXPIRED', (channel) => `hourly ${channel}`);
+  await expectDenied('404 NO_GRANT', (channel) => `hourly ${channel}`);
+  await inTurn(channels, 2, 'github');
+  await expectDenied('429 RATE_LIMITED', () => 'github');
+  await both.admin('POST', `${path}/grants`, { serviceName: 'github' });
+  await expectDenied('403 POLICY_DENIED', () => 'github');
+  const policies = await both.admin('GET', `/api/policies?targetType=agent&targetId=${agent.id}`);
+  await both.admin('DELETE', `/api/policies/${policies.items[0].id}`);
+  await expectDenied('502 WEBHOOK_NOT_CONFIGURED', () => 'github');
+  await both.bind();
+  expect(codes(await inTurn(channels, 1, 'github'))).toEqual(times(3, 'ticket'));
+
+  await both.admin('POST', `${path}/rotate-key`);
+  expectRefusal(await rest('GET', pathFor('github')), '403 INVALID_KEY');
 });
 
 // spec: When the webhook is offline, the redirect fetch fails at the webhook. The webhook-mode description also states that agent

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, type Call, clientOf } from '../support/management-service.ts';
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, BASE_URL, type Call, clientOf } from '../support/management-service.ts';
 import { mountedRoutes } from '../support/mounted-routes.ts';
 import { type OauthFixture, connect, startOauthFixture } from '../support/oauth-client.ts';
+import { proxyOn } from '../support/proxy-steps.ts';
 import { CREDENTIALS, stepsOn } from '../support/service-steps.ts';
 
 /*
@@ -126,23 +128,86 @@ test('public documents, sign-in routes, pages and forms respond as listed', asyn
     expect([route, status]).toEqual([route, 403]);
 });
 
-test('the keys of agents, MCP clients and proxies are accepted by their own channels only', async () => {
-  const { running, admin } = world.service;
-  const { apiKey } = await stepsOn(running.url, admin).agent();
-  const { accessToken, refreshToken } = await connect(world);
-  const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
-  const { key } = (await admin('POST', '/api/proxies', { body })).json;
-  for (const token of [apiKey, accessToken, refreshToken, key])
-    for (const headers of [{ authorization: `Bearer ${token}` }, { cookie: `svault=${token}` }])
-      for (const [route, { status }] of await answers(clientOf(running.url, headers), guarded()))
-        expect([route, status]).toEqual([route, 401]);
-  const refusalAt = async (route: string, token: string): Promise<string> => {
-    const call = clientOf(running.url, { authorization: `Bearer ${token}` });
-    const { status, json } = await call(...partsOf(route));
-    return `${status} ${json?.code}`;
-  };
-  for (const token of [apiKey, accessToken, refreshToken])
-    expect(await refusalAt('POST /api/proxy/mcp', token)).toBe('403 INVALID_KEY');
-  expect(await refusalAt(`GET ${CREDENTIALS}`, key)).toBe('403 INVALID_KEY');
-  expect(await refusalAt('POST /api/agents/mcp', key)).toMatch(/^401/);
+describe('keys of agents, MCP clients and proxies', () => {
+  let agent: readonly string[];
+  let proxyKey: string;
+  beforeAll(async () => {
+    const { apiKey } = await stepsOn(world.service.running.url, world.service.admin).agent();
+    const { accessToken, refreshToken } = await connect(world);
+    agent = [apiKey, accessToken, refreshToken];
+    proxyKey = (await proxyOn(world.service)).key;
+  });
+
+  test('no management route accepts them, in any header', async () => {
+    for (const key of [...agent, proxyKey])
+      for (const headers of [
+        { authorization: `Bearer ${key}` },
+        {
+          'x-agent-key': key,
+          'x-mcp-key': key,
+          cookie: `svault=${key}; __Host-svault=${key}`,
+          origin: BASE_URL,
+        },
+      ])
+        for (const [route, { status }] of await answers(
+          clientOf(world.service.running.url, headers),
+          guarded(),
+        ))
+          expect([route, status]).toEqual([route, 401]);
+  });
+
+  test('are accepted by their own channels only', async () => {
+    const denialAt = async (route: string, token: string): Promise<string> => {
+      const call = clientOf(world.service.running.url, { authorization: `Bearer ${token}` });
+      const { status, json } = await call(...partsOf(route));
+      return `${status} ${json?.code}`;
+    };
+    for (const token of agent) expect(await denialAt('POST /api/proxy/mcp', token)).toBe('403 INVALID_KEY');
+    expect(await denialAt(`GET ${CREDENTIALS}`, proxyKey)).toBe('403 INVALID_KEY');
+    expect(await denialAt('POST /api/agents/mcp', proxyKey)).toMatch(/^401/);
+  });
+
+  test.each<[string, (path: string) => string]>([
+    ['in capitals', (path) => path.toUpperCase()],
+    ['with a slash behind it', (path) => `${path}/`],
+    ['with two slashes before it', (path) => `/${path}`],
+    ['with two slashes in it', (path) => path.replace('/api/', '/api//')],
+    ['with a dot segment', (path) => path.replace('/api/', '/api/./')],
+    ['with an encoded dot segment', (path) => path.replace('/api/', '/api/%2e/')],
+    ['by way of an open path', (path) => `/healthz/..${path}`],
+    ['by way of an open path, encoded', (path) => `/healthz/%2e%2e${path}`],
+    ['by way of a public route', (path) => `/api/openapi.json/..;${path}`],
+    ['with a path parameter', (path) => path.replace('/api/', '/api;x=y/')],
+    ['with an empty path parameter', (path) => `${path};`],
+    ['with a dot and a parameter', (path) => path.replace('/api/', '/api/;./')],
+    ['with backslashes', (path) => path.replaceAll('/', '\\').replace('\\', '/')],
+    ['with encoded slashes', (path) => `/${path.slice(1).replaceAll('/', '%2f')}`],
+    ['with an encoded NUL', (path) => `${path}%00`],
+    ['with an encoded question mark', (path) => `${path}%3f`],
+    ['as a whole address', (path) => `http://127.0.0.1:8080${path}`],
+  ])('open neither a management route nor a proxy where the path is written %s', async (_how, written) => {
+    const authorization = `Bearer ${agent[0]}`;
+    const statuses = await Promise.all(
+      guarded().map((route) => {
+        const [method, path] = partsOf(route);
+        return statusOf(method, written(path), { authorization });
+      }),
+    );
+    for (const status of statuses) expect([400, 401, 404, 405]).toContain(status);
+    for (const headers of [{}, { 'x-mcp-key': agent[0] ?? '' }])
+      expect([400, 401, 403, 404]).toContain(await statusOf('POST', written('/api/proxy/mcp'), headers));
+  });
 });
+
+/** The path is sent as it is written; `fetch` would normalize it. */
+const statusOf = (method: string, path: string, headers: Readonly<Record<string, string>>): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(world.service.running.url);
+    const type = { 'content-type': 'application/json', 'content-length': '0' };
+    const options = { hostname, port, method, path, headers: { ...type, ...headers }, agent: false };
+    const sent = request(options, (res) => {
+      res.resume();
+      resolve(res.statusCode ?? 0);
+    });
+    sent.on('error', reject).end();
+  });
