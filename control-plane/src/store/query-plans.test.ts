@@ -7,6 +7,8 @@ import { type Id, Secret, newId, systemClock } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PageRequest } from '../core/paging.ts';
 import type { Policy } from '../core/policy.ts';
+import type { StoredProvider } from '../core/provider.ts';
+import type { Stores } from '../core/stores.ts';
 import { createAccessStore, createProxyAccessStore } from './sqlite/access-store.ts';
 import { createAuditCommit } from './sqlite/audit-commit.ts';
 import { type OpenSqlite, openSqliteDatabase } from './sqlite/sqlite-database.ts';
@@ -32,12 +34,8 @@ beforeAll(async () => {
   createAccessStore(sqlite);
   createProxyAccessStore(sqlite);
   createAuditCommit(sqlite, createGroupCommit(sqlite), systemClock);
-  await useEveryStore();
-  await useOauthSessions();
-  await useFoldersAndCounts();
-  await useOauthClients();
-  await usePolicies();
-  await useRefreshing();
+  for (const call of CALLS) await call(database.stores);
+  await database.answers();
   plans = [...statements].map((sql) => {
     const values = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
     const steps = prepare<string[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
@@ -49,215 +47,186 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function useEveryStore(): Promise<void> {
-  const { stores } = database;
-  const { adminKeys, agents, audit, grants, loginLinks, sessions, tokens, users, vaults, webhookLinks } =
-    stores;
-  const [vault, user, agent] = [newId('vlt'), newId('usr'), newId('agt')];
-  const [key, session, grant]: [Id<'adk'>, Id<'ses'>, Id<'grt'>] = [newId('adk'), newId('ses'), newId('grt')];
-  const { cliLogins, cliSessions, identities, passwords } = stores;
-  const login: Id<'clr'> = newId('clr');
-  const byTime: PageRequest = { limit: 10, after: ['a', 'b'] };
-  const byName: PageRequest = { limit: 10, after: ['a'] };
-  const log = { limit: 10, before: 5 };
-  await adminKeys.findByHash('h');
-  await adminKeys.list(vault, byTime);
-  await adminKeys.findFromSettings(user);
-  await adminKeys.idsOfUser(user);
-  await adminKeys.roleOf(vault, key);
-  await adminKeys.touch(key, 't');
-  await adminKeys.remove(vault, key);
-  await agents.get(vault, agent);
-  await agents.list(vault, undefined, byTime);
-  await agents.list(vault, 'suspended', byTime);
-  await agents.setStatus(vault, agent, 'active');
-  await agents.markDeleted(vault, agent);
-  await agents.wrappedKey(vault, agent);
-  await audit.scan(vault, {}, log);
-  await audit.scan(vault, { agentId: agent }, log);
-  await audit.scan(vault, { serviceName: 's', eventType: 'LOGIN', from: 'a', to: 'b' }, log);
-  await audit.scan(vault, { agentId: agent, serviceName: 's' }, log);
-  await audit.after(vault, 1, 10);
-  await audit.backlog({ after: undefined, limit: 10 });
-  await audit.backlog({ after: vault, limit: 10 });
-  await audit.markShipped(vault, 1, 2);
-  await audit.chainOf(vault);
-  await audit.countActivity(vault, { since: 't', before: undefined, rows: 10 });
-  await audit.countActivity(vault, { since: 't', before: 5, rows: 10 });
-  await audit.oldest({ after: undefined, limit: 10 });
-  await audit.oldest({ after: vault, limit: 10 });
-  await audit.cutStart(vault, { seq: 0, hash: 'h' }, { seq: 1, hash: 'h' });
-  await cliLogins.findPending(login, 't');
-  await cliLogins.approve(login, 't', { vaultId: vault, userId: user, codeHash: 'h', expiresAt: 't' });
-  await cliLogins.deny(login);
-  await cliLogins.findApproved('h');
-  await cliLogins.take('h');
-  await cliLogins.removeOfUser(user);
-  await cliLogins.removeExpired('t');
-  await cliLogins.noteAsked(login, 't');
-  await cliLogins.evictWaiting({ maxBytes: -1, askedSince: 't' });
-  await cliSessions.find('h');
-  const cliKeys = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
-  await cliSessions.rotate(session, cliKeys, { ...cliKeys, rotatedAt: 't', wrappedSeed: 's' });
-  await cliSessions.evictExpiredAccess('t');
-  await identities.findUser({ issuer: 'i', subject: 's' });
-  await identities.has(user, 'i');
-  await identities.removeOfUser(user);
-  await grants.get(vault, agent, 's');
-  await grants.list(vault, agent, byName);
-  await grants.list(vault, agent, { limit: 10, after: undefined });
-  await grants.ofServices(vault, agent, ['s', 't']);
-  await grants.listAll(vault, byTime);
-  await grants.removeAll(vault, [grant]);
-  await grants.remove(vault, grant);
-  await grants.removeOfAgent(vault, agent);
-  await grants.removeOfService(vault, 's');
-  await loginLinks.find('h');
-  await loginLinks.take('h');
-  await loginLinks.removeExpired('t');
-  await loginLinks.removeOfUser(user);
-  await passwords.find(user);
-  await passwords.findByEmail('e');
-  await passwords.remove(user);
-  await sessions.findByHash('console', 'h');
-  await sessions.get(vault, session);
-  await sessions.roleOf(vault, session);
-  await sessions.ofUser(user, 'oauth');
-  await sessions.removeOfUser(user, { kinds: ['oauth'], but: undefined });
-  await sessions.removeOfUser(user, { kinds: ['console', 'cli'], but: session });
-  await sessions.list(vault, undefined, byTime);
-  await sessions.list(vault, user, byTime);
-  await sessions.touch(session, 't');
-  await sessions.remove(vault, session, user);
-  await sessions.removeExpired('t');
-  await sessions.removeIdle('oauth', 't');
-  await tokens.get(vault, 's');
-  await tokens.ofServices(vault, ['s', 't']);
-  await tokens.list(vault, byName);
-  await tokens.update(vault, 's', { notes: 'n' }, 't');
-  await tokens.remove(vault, 's');
-  await users.get(vault, user);
-  await users.findByEmail('e');
-  await users.owners();
-  await users.list(vault, byTime);
-  await users.setRole(vault, user, 'member');
-  await users.markDeleted(vault, user, 't');
-  await vaults.get(vault);
-  await vaults.setLockedAt(vault, undefined);
-  await webhookLinks.find(vault);
-  await webhookLinks.withPendingKey({ after: undefined, limit: 10 });
-  await webhookLinks.setAside({ vaultId: vault, webhookId: 'w' }, undefined);
-  await webhookLinks.noteSeen({ vaultId: vault, webhookId: 'w' }, { at: 't', latencyMs: 1 });
-  await webhookLinks.logHead(vault, 'w');
-  await webhookLinks.delete(vault);
-  await database.answers();
-}
+const [VAULT, USER, AGENT]: [Id<'vlt'>, Id<'usr'>, Id<'agt'>] = [newId('vlt'), newId('usr'), newId('agt')];
+const [KEY, SESSION, GRANT]: [Id<'adk'>, Id<'ses'>, Id<'grt'>] = [newId('adk'), newId('ses'), newId('grt')];
+const [LOGIN, CLIENT, FOLDER]: [Id<'clr'>, Id<'ocl'>, Id<'fld'>] = [newId('clr'), newId('ocl'), newId('fld')];
+const PROXY: Id<'prx'> = newId('prx');
+const FIRST_PAGE = { limit: 10, after: undefined };
+const BY_TIME: PageRequest = { limit: 10, after: ['a', 'b'] };
+const BY_NAME: PageRequest = { limit: 10, after: ['a'] };
+const LOG = { limit: 10, before: 5 };
+const CLI_KEYS = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
+const REMOVAL = { vaultId: VAULT, webhookId: 'w', proxyId: PROXY };
+const ATTEMPT = { version: 1, failures: 0, nextAt: 't' };
+const TARGET = { type: 'token', id: 's' } as const;
+const OF_ACCOUNT = { vaultId: VAULT, name: 'n', createdAt: 't', updatedAt: 't' };
+const POLICY: Policy = {
+  ...OF_ACCOUNT,
+  id: newId('pol'),
+  enabled: true,
+  rules: [{ id: newId('rul'), type: 'max_usage', limit: 1 }],
+};
+const PROVIDER: StoredProvider = {
+  ...OF_ACCOUNT,
+  id: newId('prv'),
+  tokenUrl: 'u',
+  clientId: 'c',
+  keyId: undefined,
+  secretWrapped: 'w',
+  authMethod: 'client_secret_basic',
+  algorithm: undefined,
+};
 
-async function useOauthSessions(): Promise<void> {
-  const { oauthCodes, oauthSessions } = database.stores;
-  await oauthCodes.find('h');
-  await oauthCodes.take('h');
-  await oauthCodes.removeOfUser(newId('usr'));
-  await oauthCodes.removeExpired('t');
-  await oauthSessions.find('h');
-  await oauthSessions.findByCode('h');
-  await oauthSessions.introspect('h');
-  await oauthSessions.evictExpiredAccess('t');
-}
-
-async function useOauthClients(): Promise<void> {
-  const { oauthClients } = database.stores;
-  const client: Id<'ocl'> = newId('ocl');
-  await oauthClients.find(client);
-  await oauthClients.touch(client, 't', 's');
-  await oauthClients.removeUnused({ lastUsedAt: 't', neverUsedSince: 't' });
-  await oauthClients.noteAsked(client, 't');
-  await oauthClients.evictNeverUsed({ maxBytes: -1, askedSince: 't' });
-}
-
-async function useFoldersAndCounts(): Promise<void> {
-  const { agents, folders, overview, setup } = database.stores;
-  const vault = newId('vlt');
-  const folder: Id<'fld'> = newId('fld');
-  await agents.listAll(vault, { limit: 10, after: ['a', 'b'] });
-  await folders.get(vault, folder);
-  await folders.list(vault, { limit: 10, after: ['a', 'b'] });
-  await folders.list(vault, { limit: 10, after: undefined });
-  await folders.count(vault, 10);
-  await folders.update(vault, folder, { name: 'n', serviceNames: [] }, 't');
-  await folders.remove(vault, folder);
-  await folders.ofTokens(vault, ['s', 't']);
-  await folders.forgetToken(vault, 's');
-  await overview.counts(vault, { now: 't', soon: 'u', upTo: 10 });
-  await setup.marks(vault);
-}
-
-async function useRefreshing(): Promise<void> {
-  const { providers, refreshAttempts, webhookLinks } = database.stores;
-  const [vaultId, id]: [Id<'vlt'>, Id<'prv'>] = [newId('vlt'), newId('prv')];
-  const texts = { name: 'n', tokenUrl: 'u', clientId: 'c', keyId: undefined, secretWrapped: 'w' };
-  const times = { createdAt: 't', updatedAt: 't' };
-  const method = { authMethod: 'client_secret_basic', algorithm: undefined } as const;
-  await providers.get(vaultId, id);
-  await providers.find(vaultId, 'u', 'c');
-  await providers.list(vaultId, { limit: 10, after: ['a', 'b'] });
-  await providers.count(vaultId, 10);
-  await providers.replace({ id, vaultId, ...texts, ...method, ...times });
-  await providers.remove(vaultId, id);
-  const attempt = { version: 1, failures: 0, nextAt: 't' };
-  await refreshAttempts.ofServices(vaultId, ['s']);
-  await refreshAttempts.settle(vaultId, 's', attempt);
-  await refreshAttempts.forget('t');
-  await webhookLinks.ofOpenVaults({ after: undefined, limit: 10 });
-  await webhookLinks.ofOpenVaults({ after: vaultId, limit: 10 });
-}
-
-async function usePolicies(): Promise<void> {
-  const { policies, proxies } = database.stores;
-  const [vaultId, id] = [newId('vlt'), newId('pol')];
-  const target = { type: 'token', id: 's' } as const;
-  const twoParts: PageRequest = { limit: 10, after: ['a', 'b'] };
-  const policy: Policy = {
-    id,
-    vaultId,
-    name: 'p',
-    enabled: true,
-    rules: [{ id: newId('rul'), type: 'max_usage', limit: 1 }],
-    createdAt: 't',
-    updatedAt: 't',
-  };
-  await policies.get(vaultId, id);
-  await policies.list(vaultId, undefined, twoParts);
-  await policies.list(vaultId, target, twoParts);
-  await policies.update(policy, { ...policy, rules: [] });
-  await policies.remove(policy);
-  await policies.detach(policy, target);
-  await policies.detachAll(vaultId, target);
-  await policies.attachments(id, twoParts);
-  await policies.countOf(vaultId, target);
-  await policies.inputOf(vaultId, { type: 'agent', id: 'a' }, 's');
-  await proxies.get(vaultId, 'prx_1');
-  await useProxies(vaultId);
-}
-
-async function useProxies(vaultId: Id<'vlt'>): Promise<void> {
-  const { oauthSessions, proxies, proxyRemovals, users } = database.stores;
-  const proxyId: Id<'prx'> = newId('prx');
-  const removal = { vaultId, webhookId: 'w', proxyId };
-  await proxies.list(vaultId, { limit: 10, after: ['a', 'b'] });
-  await proxies.markRevoked(vaultId, proxyId, 't');
-  await proxies.wrappedKey(vaultId, proxyId);
-  await proxies.noteDelivered({ vaultId, id: proxyId, revision: 1 }, 'w 1');
-  await proxies.forgetDelivery(vaultId, proxyId);
-  await proxies.forgetDeliveries(vaultId);
-  await proxies.remove(vaultId, proxyId);
-  await proxyRemovals.due('t', 10);
-  await proxyRemovals.postpone(removal, { dueAt: 't', tries: 1 });
-  await proxyRemovals.settle(removal);
-  await oauthSessions.findByAccess('h');
-  await oauthSessions.ofClient(vaultId, proxyId);
-  await users.ownerOf(vaultId);
-}
+const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
+  (s) => s.adminKeys.findByHash('h'),
+  (s) => s.adminKeys.list(VAULT, BY_TIME),
+  (s) => s.adminKeys.findFromSettings(USER),
+  (s) => s.adminKeys.idsOfUser(USER),
+  (s) => s.adminKeys.roleOf(VAULT, KEY),
+  (s) => s.adminKeys.touch(KEY, 't'),
+  (s) => s.adminKeys.remove(VAULT, KEY),
+  (s) => s.agents.get(VAULT, AGENT),
+  (s) => s.agents.list(VAULT, undefined, BY_TIME),
+  (s) => s.agents.list(VAULT, 'suspended', BY_TIME),
+  (s) => s.agents.setStatus(VAULT, AGENT, 'active'),
+  (s) => s.agents.markDeleted(VAULT, AGENT),
+  (s) => s.agents.wrappedKey(VAULT, AGENT),
+  (s) => s.audit.scan(VAULT, {}, LOG),
+  (s) => s.audit.scan(VAULT, { agentId: AGENT }, LOG),
+  (s) => s.audit.scan(VAULT, { serviceName: 's', eventType: 'LOGIN', from: 'a', to: 'b' }, LOG),
+  (s) => s.audit.scan(VAULT, { agentId: AGENT, serviceName: 's' }, LOG),
+  (s) => s.audit.after(VAULT, 1, 10),
+  (s) => s.audit.backlog({ after: undefined, limit: 10 }),
+  (s) => s.audit.backlog({ after: VAULT, limit: 10 }),
+  (s) => s.audit.markShipped(VAULT, 1, 2),
+  (s) => s.audit.chainOf(VAULT),
+  (s) => s.audit.countActivity(VAULT, { since: 't', before: undefined, rows: 10 }),
+  (s) => s.audit.countActivity(VAULT, { since: 't', before: 5, rows: 10 }),
+  (s) => s.audit.oldest({ after: undefined, limit: 10 }),
+  (s) => s.audit.oldest({ after: VAULT, limit: 10 }),
+  (s) => s.audit.cutStart(VAULT, { seq: 0, hash: 'h' }, { seq: 1, hash: 'h' }),
+  (s) => s.cliLogins.findPending(LOGIN, 't'),
+  (s) => s.cliLogins.approve(LOGIN, 't', { vaultId: VAULT, userId: USER, codeHash: 'h', expiresAt: 't' }),
+  (s) => s.cliLogins.deny(LOGIN),
+  (s) => s.cliLogins.findApproved('h'),
+  (s) => s.cliLogins.take('h'),
+  (s) => s.cliLogins.removeOfUser(USER),
+  (s) => s.cliLogins.removeExpired('t'),
+  (s) => s.cliLogins.noteAsked(LOGIN, 't'),
+  (s) => s.cliLogins.evictWaiting({ maxBytes: -1, askedSince: 't' }),
+  (s) => s.cliSessions.find('h'),
+  (s) => s.cliSessions.rotate(SESSION, CLI_KEYS, { ...CLI_KEYS, rotatedAt: 't', wrappedSeed: 's' }),
+  (s) => s.cliSessions.evictExpiredAccess('t'),
+  (s) => s.identities.findUser({ issuer: 'i', subject: 's' }),
+  (s) => s.identities.has(USER, 'i'),
+  (s) => s.identities.removeOfUser(USER),
+  (s) => s.grants.get(VAULT, AGENT, 's'),
+  (s) => s.grants.list(VAULT, AGENT, BY_NAME),
+  (s) => s.grants.list(VAULT, AGENT, FIRST_PAGE),
+  (s) => s.grants.ofServices(VAULT, AGENT, ['s', 't']),
+  (s) => s.grants.listAll(VAULT, BY_TIME),
+  (s) => s.grants.removeAll(VAULT, [GRANT]),
+  (s) => s.grants.remove(VAULT, GRANT),
+  (s) => s.grants.removeOfAgent(VAULT, AGENT),
+  (s) => s.grants.removeOfService(VAULT, 's'),
+  (s) => s.loginLinks.find('h'),
+  (s) => s.loginLinks.take('h'),
+  (s) => s.loginLinks.removeExpired('t'),
+  (s) => s.loginLinks.removeOfUser(USER),
+  (s) => s.passwords.find(USER),
+  (s) => s.passwords.findByEmail('e'),
+  (s) => s.passwords.remove(USER),
+  (s) => s.sessions.findByHash('console', 'h'),
+  (s) => s.sessions.get(VAULT, SESSION),
+  (s) => s.sessions.roleOf(VAULT, SESSION),
+  (s) => s.sessions.ofUser(USER, 'oauth'),
+  (s) => s.sessions.removeOfUser(USER, { kinds: ['oauth'], but: undefined }),
+  (s) => s.sessions.removeOfUser(USER, { kinds: ['console', 'cli'], but: SESSION }),
+  (s) => s.sessions.list(VAULT, undefined, BY_TIME),
+  (s) => s.sessions.list(VAULT, USER, BY_TIME),
+  (s) => s.sessions.touch(SESSION, 't'),
+  (s) => s.sessions.remove(VAULT, SESSION, USER),
+  (s) => s.sessions.removeExpired('t'),
+  (s) => s.sessions.removeIdle('oauth', 't'),
+  (s) => s.tokens.get(VAULT, 's'),
+  (s) => s.tokens.ofServices(VAULT, ['s', 't']),
+  (s) => s.tokens.list(VAULT, BY_NAME),
+  (s) => s.tokens.update(VAULT, 's', { notes: 'n' }, 't'),
+  (s) => s.tokens.remove(VAULT, 's'),
+  (s) => s.users.get(VAULT, USER),
+  (s) => s.users.findByEmail('e'),
+  (s) => s.users.owners(),
+  (s) => s.users.ownerOf(VAULT),
+  (s) => s.users.list(VAULT, BY_TIME),
+  (s) => s.users.setRole(VAULT, USER, 'member'),
+  (s) => s.users.markDeleted(VAULT, USER, 't'),
+  (s) => s.vaults.get(VAULT),
+  (s) => s.vaults.setLockedAt(VAULT, undefined),
+  (s) => s.webhookLinks.find(VAULT),
+  (s) => s.webhookLinks.withPendingKey({ after: undefined, limit: 10 }),
+  (s) => s.webhookLinks.setAside({ vaultId: VAULT, webhookId: 'w' }, undefined),
+  (s) => s.webhookLinks.noteSeen({ vaultId: VAULT, webhookId: 'w' }, { at: 't', latencyMs: 1 }),
+  (s) => s.webhookLinks.logHead(VAULT, 'w'),
+  (s) => s.webhookLinks.delete(VAULT),
+  (s) => s.oauthCodes.find('h'),
+  (s) => s.oauthCodes.take('h'),
+  (s) => s.oauthCodes.removeOfUser(USER),
+  (s) => s.oauthCodes.removeExpired('t'),
+  (s) => s.oauthSessions.find('h'),
+  (s) => s.oauthSessions.findByCode('h'),
+  (s) => s.oauthSessions.introspect('h'),
+  (s) => s.oauthSessions.evictExpiredAccess('t'),
+  (s) => s.oauthClients.find(CLIENT),
+  (s) => s.oauthClients.touch(CLIENT, 't', 's'),
+  (s) => s.oauthClients.removeUnused({ lastUsedAt: 't', neverUsedSince: 't' }),
+  (s) => s.oauthClients.noteAsked(CLIENT, 't'),
+  (s) => s.oauthClients.evictNeverUsed({ maxBytes: -1, askedSince: 't' }),
+  (s) => s.agents.listAll(VAULT, BY_TIME),
+  (s) => s.folders.get(VAULT, FOLDER),
+  (s) => s.folders.list(VAULT, BY_TIME),
+  (s) => s.folders.list(VAULT, FIRST_PAGE),
+  (s) => s.folders.count(VAULT, 10),
+  (s) => s.folders.update(VAULT, FOLDER, { name: 'n', serviceNames: [] }, 't'),
+  (s) => s.folders.remove(VAULT, FOLDER),
+  (s) => s.folders.ofTokens(VAULT, ['s', 't']),
+  (s) => s.folders.forgetToken(VAULT, 's'),
+  (s) => s.overview.counts(VAULT, { now: 't', soon: 'u', upTo: 10 }),
+  (s) => s.setup.marks(VAULT),
+  (s) => s.providers.get(VAULT, PROVIDER.id),
+  (s) => s.providers.find(VAULT, 'u', 'c'),
+  (s) => s.providers.list(VAULT, BY_TIME),
+  (s) => s.providers.count(VAULT, 10),
+  (s) => s.providers.replace(PROVIDER),
+  (s) => s.providers.remove(VAULT, PROVIDER.id),
+  (s) => s.refreshAttempts.ofServices(VAULT, ['s']),
+  (s) => s.refreshAttempts.settle(VAULT, 's', ATTEMPT),
+  (s) => s.refreshAttempts.forget('t'),
+  (s) => s.webhookLinks.ofOpenVaults({ after: undefined, limit: 10 }),
+  (s) => s.webhookLinks.ofOpenVaults({ after: VAULT, limit: 10 }),
+  (s) => s.policies.get(VAULT, POLICY.id),
+  (s) => s.policies.list(VAULT, undefined, BY_TIME),
+  (s) => s.policies.list(VAULT, TARGET, BY_TIME),
+  (s) => s.policies.update(POLICY, { ...POLICY, rules: [] }),
+  (s) => s.policies.remove(POLICY),
+  (s) => s.policies.detach(POLICY, TARGET),
+  (s) => s.policies.detachAll(VAULT, TARGET),
+  (s) => s.policies.attachments(POLICY.id, BY_TIME),
+  (s) => s.policies.countOf(VAULT, TARGET),
+  (s) => s.policies.inputOf(VAULT, { type: 'agent', id: 'a' }, 's'),
+  (s) => s.proxies.get(VAULT, 'prx_1'),
+  (s) => s.proxies.list(VAULT, BY_TIME),
+  (s) => s.proxies.markRevoked(VAULT, PROXY, 't'),
+  (s) => s.proxies.wrappedKey(VAULT, PROXY),
+  (s) => s.proxies.noteDelivered({ vaultId: VAULT, id: PROXY, revision: 1 }, 'w 1'),
+  (s) => s.proxies.forgetDelivery(VAULT, PROXY),
+  (s) => s.proxies.forgetDeliveries(VAULT),
+  (s) => s.proxies.remove(VAULT, PROXY),
+  (s) => s.proxyRemovals.due('t', 10),
+  (s) => s.proxyRemovals.postpone(REMOVAL, { dueAt: 't', tries: 1 }),
+  (s) => s.proxyRemovals.settle(REMOVAL),
+  (s) => s.oauthSessions.findByAccess('h'),
+  (s) => s.oauthSessions.ofClient(VAULT, PROXY),
+];
 
 /** Indexes that hold due rows, or waiting ones that are bounded in bytes, only: going through them is the point; and what is no table, but a few rows. */
 const SCANNED_ON_PURPOSE =
