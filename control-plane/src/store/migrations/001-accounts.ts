@@ -1,4 +1,4 @@
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * Accounts: a vault and its users, and what a user proves their identity by: admin keys, login links, sessions, a
@@ -27,16 +27,8 @@ export const accounts: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('deleted_at', 'text')
       .execute();
-    await db.schema
-      .createIndex('users_by_vault')
-      .on('users')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
-    await db.schema
-      .createIndex('users_by_owner')
-      .on('users')
-      .columns(['is_owner', 'created_at', 'id'])
-      .execute();
+    await createIndex(db, 'users_by_vault', 'users', ['vault_id', 'created_at', 'id']);
+    await createIndex(db, 'users_by_owner', 'users', ['is_owner', 'created_at', 'id']);
 
     await db.schema
       .createTable('admin_keys')
@@ -50,16 +42,8 @@ export const accounts: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('last_used_at', 'text')
       .execute();
-    await db.schema
-      .createIndex('admin_keys_by_vault')
-      .on('admin_keys')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
-    await db.schema
-      .createIndex('admin_keys_by_user')
-      .on('admin_keys')
-      .columns(['user_id', 'origin'])
-      .execute();
+    await createIndex(db, 'admin_keys_by_vault', 'admin_keys', ['vault_id', 'created_at', 'id']);
+    await createIndex(db, 'admin_keys_by_user', 'admin_keys', ['user_id', 'origin']);
 
     await db.schema
       .createTable('login_links')
@@ -68,8 +52,8 @@ export const accounts: SchemaMigration = {
       .addColumn('user_id', 'text', (column) => column.notNull().references('users.id'))
       .addColumn('expires_at', 'text', (column) => column.notNull())
       .execute();
-    await db.schema.createIndex('login_links_by_end').on('login_links').column('expires_at').execute();
-    await db.schema.createIndex('login_links_by_user').on('login_links').column('user_id').execute();
+    await createIndex(db, 'login_links_by_end', 'login_links', ['expires_at']);
+    await createIndex(db, 'login_links_by_user', 'login_links', ['user_id']);
 
     await db.schema
       .createTable('sessions')
@@ -84,20 +68,12 @@ export const accounts: SchemaMigration = {
       .addColumn('expires_at', 'text', (column) => column.notNull())
       .addColumn('method', 'text')
       .execute();
-    await db.schema
-      .createIndex('sessions_by_vault')
-      .on('sessions')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
-    await db.schema.createIndex('sessions_by_user').on('sessions').column('user_id').execute();
-    await db.schema.createIndex('sessions_by_end').on('sessions').column('expires_at').execute();
-    await db.schema.createIndex('sessions_by_use').on('sessions').column('last_used_at').execute();
+    await createIndex(db, 'sessions_by_vault', 'sessions', ['vault_id', 'created_at', 'id']);
+    await createIndex(db, 'sessions_by_user', 'sessions', ['user_id']);
+    await createIndex(db, 'sessions_by_end', 'sessions', ['expires_at']);
+    await createIndex(db, 'sessions_by_use', 'sessions', ['last_used_at']);
     // Sessions of different kinds end after different idle times.
-    await db.schema
-      .createIndex('sessions_by_kind_and_use')
-      .on('sessions')
-      .columns(['kind', 'last_used_at'])
-      .execute();
+    await createIndex(db, 'sessions_by_kind_and_use', 'sessions', ['kind', 'last_used_at']);
 
     await db.schema
       .createTable('passwords')

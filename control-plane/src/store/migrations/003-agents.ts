@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * Agents and their grants. `key_wrapped` is the agent's own key under the master key, kept for Reveal; no column can hold a
@@ -25,12 +25,8 @@ export const agents: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('last_used_at', 'text')
       .execute();
-    await db.schema
-      .createIndex('agents_by_vault')
-      .on('agents')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
-    await db.schema.createIndex('agents_by_status').on('agents').columns(['vault_id', 'status']).execute();
+    await createIndex(db, 'agents_by_vault', 'agents', ['vault_id', 'created_at', 'id']);
+    await createIndex(db, 'agents_by_status', 'agents', ['vault_id', 'status']);
     await db.schema
       .createIndex('agents_active')
       .on('agents')
@@ -55,21 +51,9 @@ export const agents: SchemaMigration = {
       .on('grants')
       .columns(['agent_id', 'service_name'])
       .execute();
-    await db.schema
-      .createIndex('grants_by_service')
-      .on('grants')
-      .columns(['vault_id', 'service_name'])
-      .execute();
+    await createIndex(db, 'grants_by_service', 'grants', ['vault_id', 'service_name']);
     // Begins with the vault's id, because the planner prefers `grants_by_service` to `grants_by_agent`.
-    await db.schema
-      .createIndex('grants_of_agent')
-      .on('grants')
-      .columns(['vault_id', 'agent_id', 'service_name'])
-      .execute();
-    await db.schema
-      .createIndex('grants_by_end')
-      .on('grants')
-      .columns(['vault_id', 'grant_expires_at'])
-      .execute();
+    await createIndex(db, 'grants_of_agent', 'grants', ['vault_id', 'agent_id', 'service_name']);
+    await createIndex(db, 'grants_by_end', 'grants', ['vault_id', 'grant_expires_at']);
   },
 };

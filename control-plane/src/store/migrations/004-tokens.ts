@@ -1,4 +1,4 @@
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * The metadata of credentials, their folders, and the last scheduled refresh of each: of which version, how many failures
@@ -31,11 +31,7 @@ export const tokens: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('updated_at', 'text', (column) => column.notNull())
       .execute();
-    await db.schema
-      .createIndex('folders_by_vault')
-      .on('folders')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
+    await createIndex(db, 'folders_by_vault', 'folders', ['vault_id', 'created_at', 'id']);
 
     await db.schema
       .createTable('folder_tokens')
@@ -48,11 +44,11 @@ export const tokens: SchemaMigration = {
         'service_name',
       ])
       .execute();
-    await db.schema
-      .createIndex('folder_tokens_by_token')
-      .on('folder_tokens')
-      .columns(['vault_id', 'service_name', 'folder_id'])
-      .execute();
+    await createIndex(db, 'folder_tokens_by_token', 'folder_tokens', [
+      'vault_id',
+      'service_name',
+      'folder_id',
+    ]);
 
     await db.schema
       .createTable('refresh_attempts')
@@ -63,10 +59,6 @@ export const tokens: SchemaMigration = {
       .addColumn('next_at', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('refresh_attempts_primary', ['vault_id', 'service_name'])
       .execute();
-    await db.schema
-      .createIndex('refresh_attempts_by_time')
-      .on('refresh_attempts')
-      .column('next_at')
-      .execute();
+    await createIndex(db, 'refresh_attempts_by_time', 'refresh_attempts', ['next_at']);
   },
 };

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * Clients of OAuth providers, for the mediated refresh (PROTOCOL.md section 7). `secret_wrapped` is the client's secret or
@@ -25,10 +25,6 @@ export const providers: SchemaMigration = {
       .addColumn('updated_at', 'text', (column) => column.notNull())
       .addUniqueConstraint('providers_by_target', ['vault_id', 'target_hash'])
       .execute();
-    await db.schema
-      .createIndex('providers_by_vault')
-      .on('providers')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
+    await createIndex(db, 'providers_by_vault', 'providers', ['vault_id', 'created_at', 'id']);
   },
 };

@@ -1,4 +1,4 @@
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * Policies, what they are attached to, and how often each rule with a lifetime limit was used there. A target is an
@@ -18,11 +18,7 @@ export const policies: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('updated_at', 'text', (column) => column.notNull())
       .execute();
-    await db.schema
-      .createIndex('policies_by_vault')
-      .on('policies')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
+    await createIndex(db, 'policies_by_vault', 'policies', ['vault_id', 'created_at', 'id']);
 
     await db.schema
       .createTable('policy_attachments')
@@ -37,11 +33,11 @@ export const policies: SchemaMigration = {
         'policy_id',
       ])
       .execute();
-    await db.schema
-      .createIndex('policy_attachments_by_policy')
-      .on('policy_attachments')
-      .columns(['policy_id', 'target_type', 'target_id'])
-      .execute();
+    await createIndex(db, 'policy_attachments_by_policy', 'policy_attachments', [
+      'policy_id',
+      'target_type',
+      'target_id',
+    ]);
 
     await db.schema
       .createTable('policy_usage')
@@ -52,6 +48,6 @@ export const policies: SchemaMigration = {
       .addColumn('used', 'bigint', (column) => column.notNull())
       .addPrimaryKeyConstraint('policy_usage_primary', ['vault_id', 'target_type', 'target_id', 'rule_id'])
       .execute();
-    await db.schema.createIndex('policy_usage_by_rule').on('policy_usage').column('rule_id').execute();
+    await createIndex(db, 'policy_usage_by_rule', 'policy_usage', ['rule_id']);
   },
 };

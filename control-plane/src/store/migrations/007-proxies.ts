@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * MCP proxies. `key_wrapped` is the proxy's own key under the master key, kept for Reveal. Each change of the settings that
@@ -30,11 +30,7 @@ export const proxies: SchemaMigration = {
       .addColumn('revision', 'integer', (column) => column.notNull().defaultTo(1))
       .addColumn('delivered_as', 'text')
       .execute();
-    await db.schema
-      .createIndex('proxies_by_vault')
-      .on('proxies')
-      .columns(['vault_id', 'created_at', 'id'])
-      .execute();
+    await createIndex(db, 'proxies_by_vault', 'proxies', ['vault_id', 'created_at', 'id']);
     await db.schema
       .createIndex('proxies_active')
       .on('proxies')
@@ -51,6 +47,6 @@ export const proxies: SchemaMigration = {
       .addColumn('tries', 'integer', (column) => column.notNull())
       .addPrimaryKeyConstraint('proxy_removals_pk', ['vault_id', 'webhook_id', 'proxy_id'])
       .execute();
-    await db.schema.createIndex('proxy_removals_due').on('proxy_removals').column('due_at').execute();
+    await createIndex(db, 'proxy_removals_due', 'proxy_removals', ['due_at']);
   },
 };

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * The command-line client: sign-ins that wait for a person in a browser, and the tokens of those that were approved.
@@ -26,8 +26,8 @@ export const cliLogins: SchemaMigration = {
       .addColumn('bytes', 'integer', (column) => column.notNull().defaultTo(1_024))
       .addColumn('asked_at', 'text')
       .execute();
-    await db.schema.createIndex('cli_logins_by_end').on('cli_logins').column('expires_at').execute();
-    await db.schema.createIndex('cli_logins_by_user').on('cli_logins').column('user_id').execute();
+    await createIndex(db, 'cli_logins_by_end', 'cli_logins', ['expires_at']);
+    await createIndex(db, 'cli_logins_by_user', 'cli_logins', ['user_id']);
     // With the columns of the conditions, so that sums read the index alone.
     await sql`CREATE INDEX cli_logins_waiting ON cli_logins (user_id, address_group, bytes)
       WHERE user_id IS NULL`.execute(db);
@@ -46,15 +46,7 @@ export const cliLogins: SchemaMigration = {
       .addColumn('rotated_at', 'text')
       .addColumn('rotation_seed_wrapped', 'text')
       .execute();
-    await db.schema
-      .createIndex('cli_sessions_by_access_end')
-      .on('cli_sessions')
-      .column('access_expires_at')
-      .execute();
-    await db.schema
-      .createIndex('cli_sessions_by_former_access_end')
-      .on('cli_sessions')
-      .column('former_access_expires_at')
-      .execute();
+    await createIndex(db, 'cli_sessions_by_access_end', 'cli_sessions', ['access_expires_at']);
+    await createIndex(db, 'cli_sessions_by_former_access_end', 'cli_sessions', ['former_access_expires_at']);
   },
 };

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaMigration } from './schema-migration.ts';
+import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * OAuth 2.1 for MCP clients: clients that registered themselves, codes, and the sessions of agents. A session is a row of
@@ -23,11 +23,7 @@ export const oauth: SchemaMigration = {
       .addColumn('bytes', 'integer', (column) => column.notNull().defaultTo(1_024))
       .addColumn('asked_at', 'text')
       .execute();
-    await db.schema
-      .createIndex('oauth_clients_by_use')
-      .on('oauth_clients')
-      .columns(['last_used_at', 'id'])
-      .execute();
+    await createIndex(db, 'oauth_clients_by_use', 'oauth_clients', ['last_used_at', 'id']);
     // With the columns of the conditions, so that sums read the index alone.
     await sql`CREATE INDEX oauth_clients_waiting ON oauth_clients (address_group, bytes, last_used_at, created_at)
       WHERE last_used_at = created_at`.execute(db);
@@ -45,8 +41,8 @@ export const oauth: SchemaMigration = {
       .addColumn('audience', 'text', (column) => column.notNull())
       .addColumn('expires_at', 'text', (column) => column.notNull())
       .execute();
-    await db.schema.createIndex('oauth_codes_by_end').on('oauth_codes').column('expires_at').execute();
-    await db.schema.createIndex('oauth_codes_by_user').on('oauth_codes').column('user_id').execute();
+    await createIndex(db, 'oauth_codes_by_end', 'oauth_codes', ['expires_at']);
+    await createIndex(db, 'oauth_codes_by_user', 'oauth_codes', ['user_id']);
 
     await db.schema
       .createTable('oauth_sessions')
@@ -64,12 +60,8 @@ export const oauth: SchemaMigration = {
       .addColumn('rotated_at', 'text')
       .addColumn('rotation_seed_wrapped', 'text')
       .execute();
-    await db.schema.createIndex('oauth_sessions_by_agent').on('oauth_sessions').column('agent_id').execute();
-    await db.schema
-      .createIndex('oauth_sessions_by_client')
-      .on('oauth_sessions')
-      .column('client_id')
-      .execute();
+    await createIndex(db, 'oauth_sessions_by_agent', 'oauth_sessions', ['agent_id']);
+    await createIndex(db, 'oauth_sessions_by_client', 'oauth_sessions', ['client_id']);
 
     await db.schema
       .createTable('oauth_access_tokens')
@@ -80,15 +72,7 @@ export const oauth: SchemaMigration = {
       .addColumn('issued_at', 'text', (column) => column.notNull())
       .addColumn('expires_at', 'text', (column) => column.notNull())
       .execute();
-    await db.schema
-      .createIndex('oauth_access_tokens_by_session')
-      .on('oauth_access_tokens')
-      .column('session_id')
-      .execute();
-    await db.schema
-      .createIndex('oauth_access_tokens_by_end')
-      .on('oauth_access_tokens')
-      .column('expires_at')
-      .execute();
+    await createIndex(db, 'oauth_access_tokens_by_session', 'oauth_access_tokens', ['session_id']);
+    await createIndex(db, 'oauth_access_tokens_by_end', 'oauth_access_tokens', ['expires_at']);
   },
 };

@@ -12,3 +12,15 @@ export interface SchemaMigration {
   /** @param kind for what only one of the two needs */
   up(db: Kysely<Schema>, kind: DatabaseKind): Promise<void>;
 }
+
+export const createIndex = (
+  db: Kysely<Schema>,
+  name: string,
+  table: string,
+  columns: readonly string[],
+): Promise<void> =>
+  db.schema
+    .createIndex(name)
+    .on(table)
+    .columns([...columns])
+    .execute();
