@@ -19,27 +19,15 @@ const NO_STREAMS =
 const NO_COMPLETION = 'nothing has arguments to complete, and no completion is announced';
 
 const RESOURCES = [
-  'resources-list',
-  'resources-read-text',
-  'resources-read-binary',
-  'resources-templates-read',
+  ...['resources-list', 'resources-read-text', 'resources-read-binary', 'resources-templates-read'],
 ];
 const PROMPTS = [
-  'prompts-list',
-  'prompts-get-simple',
-  'prompts-get-with-args',
-  'prompts-get-embedded-resource',
+  ...['prompts-list', 'prompts-get-simple', 'prompts-get-with-args', 'prompts-get-embedded-resource'],
   'prompts-get-with-image',
 ];
 const TOOL_FIXTURES = [
-  'tools-call-simple-text',
-  'tools-call-image',
-  'tools-call-audio',
-  'tools-call-embedded-resource',
-  'tools-call-mixed-content',
-  'tools-call-error',
-  'tools-call-with-progress',
-  'json-schema-2020-12',
+  ...['tools-call-simple-text', 'tools-call-image', 'tools-call-audio', 'tools-call-embedded-resource'],
+  ...['tools-call-mixed-content', 'tools-call-error', 'tools-call-with-progress', 'json-schema-2020-12'],
 ];
 
 /**
@@ -56,9 +44,7 @@ export const BASELINES = {
       ...because(NO_FIXTURE, ...TOOL_FIXTURES, 'tools-call-with-logging'),
       ...because(
         NO_ASKING_BACK,
-        'tools-call-sampling',
-        'tools-call-elicitation',
-        'elicitation-sep1034-defaults',
+        ...['tools-call-sampling', 'tools-call-elicitation', 'elicitation-sep1034-defaults'],
         'elicitation-sep1330-enums',
       ),
       ...because(NO_SESSIONS, 'server-sse-multiple-streams', 'server-sse-polling'),
@@ -85,8 +71,7 @@ export const BASELINES = {
       ...because(
         NO_RESOURCES,
         ...RESOURCES,
-        'sep-2164-resource-not-found',
-        'caching:sep-2549-resources-list-caching-hints',
+        ...['sep-2164-resource-not-found', 'caching:sep-2549-resources-list-caching-hints'],
         'caching:sep-2549-resources-templates-list-caching-hints',
         'caching:sep-2549-resources-read-caching-hints',
       ),
@@ -110,30 +95,18 @@ export const BASELINES = {
       ),
       ...because(
         NO_ASKING_BACK,
-        'input-required-result-basic-elicitation',
-        'input-required-result-basic-sampling',
-        'input-required-result-basic-list-roots',
-        'input-required-result-request-state',
-        'input-required-result-multiple-input-requests',
-        'input-required-result-multi-round',
-        'input-required-result-missing-input-response',
-        'input-required-result-non-tool-request',
-        'input-required-result-result-type',
-        'input-required-result-tampered-state',
-        'input-required-result-capability-check',
-        'input-required-result-ignore-extra-params',
+        ...['input-required-result-basic-elicitation', 'input-required-result-basic-sampling'],
+        ...['input-required-result-basic-list-roots', 'input-required-result-request-state'],
+        ...['input-required-result-multiple-input-requests', 'input-required-result-multi-round'],
+        ...['input-required-result-missing-input-response', 'input-required-result-non-tool-request'],
+        ...['input-required-result-result-type', 'input-required-result-tampered-state'],
+        ...['input-required-result-capability-check', 'input-required-result-ignore-extra-params'],
       ),
       ...because(
         NO_TASKS,
-        'tasks-lifecycle',
-        'tasks-capability-negotiation',
-        'tasks-wire-fields',
-        'tasks-request-state-removal',
-        'tasks-mrtr-input',
-        'tasks-request-headers',
-        'tasks-dispatch-and-envelope',
-        'tasks-required-task-error',
-        'tasks-mrtr-composition',
+        ...['tasks-lifecycle', 'tasks-capability-negotiation', 'tasks-wire-fields'],
+        ...['tasks-request-state-removal', 'tasks-mrtr-input', 'tasks-request-headers'],
+        ...['tasks-dispatch-and-envelope', 'tasks-required-task-error', 'tasks-mrtr-composition'],
       ),
       ...because(NO_COMPLETION, 'completion-complete'),
     },

@@ -27,10 +27,8 @@ afterEach(async () => {
 afterAll(() => home.remove());
 
 /** Starts the inspector for one request, with what it kept of earlier ones. */
-const inspector = (...words: readonly string[]): Child => inspectorAt(service.mcpUrl, ...words);
-
-function inspectorAt(address: string, ...words: readonly string[]): Child {
-  const server = ['--cli', '--server-url', address, '--transport', 'http', '--format', 'json'];
+function inspector(...words: readonly string[]): Child {
+  const server = ['--cli', '--server-url', service.mcpUrl, '--transport', 'http', '--format', 'json'];
   const child = startChild(home.path, INSPECTOR, [...server, ...words], {
     MCP_STORAGE_DIR: home.path,
     MCP_INSPECTOR_SECRET_STORE: 'file',
@@ -70,12 +68,6 @@ describe('the inspector’s command line', () => {
       expect(await service.fetchCredential(String(credentialUrl))).toContain(SECRET);
     },
   );
-
-  test('comes with an agent’s key to the address with a slash at its end', async () => {
-    const key = ['--header', `Authorization: Bearer ${service.agent.apiKey}`];
-    const called = await inspectorAt(`${service.mcpUrl}/`, ...call('whoami'), ...key).ended;
-    expect(resultOf(called).structuredContent).toMatchObject({ id: service.agent.id });
-  });
 
   test('comes by OAuth from nothing to a credential, is refreshed, and would ask again when it is revoked', async () => {
     const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;

@@ -38,10 +38,10 @@ interface Host {
   allow(): Promise<void>;
 }
 
-function host(words: readonly string[] = [], address = service.mcpUrl): Host {
+function host(words: readonly string[] = []): Host {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MCP_REMOTE, address, ...words],
+    args: [MCP_REMOTE, service.mcpUrl, ...words],
     env: homeEnv(home.path, { MCP_REMOTE_CONFIG_DIR: home.path }),
     stderr: 'pipe',
   });
@@ -90,12 +90,6 @@ describe.each([
     await endSessions(service);
     const [, again] = await Promise.all([allow(), whoami(client)]);
     expect(again).toMatchObject({ id: service.agent.id });
-  });
-
-  test('comes by OAuth to the address with a slash at its end', async () => {
-    const { client, connect, allow } = host(words, `${service.mcpUrl}/`);
-    await Promise.all([allow(), connect()]);
-    expect(await whoami(client)).toMatchObject({ id: service.agent.id });
   });
 
   test('comes with an agent’s key to the tools', async () => {

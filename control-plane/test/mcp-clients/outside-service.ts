@@ -2,7 +2,7 @@ import { freePort } from '@svault/compose/free-port';
 import type { ManualClock } from '@svault/shared';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { allowInBrowser, cookieBy } from '../support/consent-page.ts';
-import { type Call, clientOf } from '../support/management-service.ts';
+import { clientOf } from '../support/management-service.ts';
 import { type PairAgent, agentOn, storeOn } from '../support/pair-agents.ts';
 
 /** A service name that the agent has a grant for, and the credential that the webhook holds under it. */
@@ -20,8 +20,6 @@ export interface OutsideService {
   readonly clock: ManualClock;
   readonly pair: TestPair;
   readonly agent: PairAgent;
-  /** With the agent's key. */
-  readonly withKey: Call;
   /** What the member does when a client opens an authorization address. @returns where the browser is sent */
   allow(authorizationUrl: string | URL, decision?: 'allow' | 'deny'): Promise<URL>;
   /** The same, and the browser goes there. @returns the status that the client's own page answers with */
@@ -52,7 +50,6 @@ export async function startOutsideService(
       clock: pair.clock,
       pair,
       agent,
-      withKey: clientOf(url, { authorization: `Bearer ${agent.apiKey}` }),
       allow,
       allowAndFollow: async (authorizationUrl) => {
         const response = await fetch(await allow(authorizationUrl));
