@@ -130,27 +130,6 @@ describe.each(ERAS)('by MCP, in %s', (era) => {
     }));
 });
 
-test('one account’s calls, misses and handshakes use up nothing of the other’s', async () => {
-  const caller = own.callers[0]!;
-  const often = (count: number, ask: () => Promise<{ readonly status: number }>) =>
-    Promise.all(Array.from({ length: count }, async () => (await ask()).status));
-  await often(12, () => caller.call2025('get_credential', { service: 'known-to-none' }));
-  const statuses = new Set([
-    ...(await often(121, () => caller.request('2025-11-25', 'tools/list'))),
-    ...(await often(61, () => caller.call2025('whoami'))),
-  ]);
-  expect(statuses).toEqual(new Set([200, 429]));
-  for (const each of theirs.callers) {
-    expect((await each.call2026('whoami')).status).toBe(200);
-    expect((await each.call2026('get_credential', { service: 'known-to-none' })).content.code).toBe(
-      'NO_GRANT',
-    );
-    expect((await each.request('2026-07-28', 'tools/list')).status).toBe(200);
-  }
-  expect((await accounts.owner.call('GET', '/api/limits/lockouts')).json.items).toEqual([]);
-  accounts.service.clock.advance(3_600_000);
-});
-
 describe('at OAuth’s endpoints', () => {
   const sessionsOf = async ({ call }: Account) =>
     (await call('GET', '/api/sessions?limit=100')).json.items as readonly {

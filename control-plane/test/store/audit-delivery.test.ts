@@ -5,25 +5,10 @@ import type { Database } from '../../src/store/database.ts';
 import { type AuditDestination, createAuditDelivery } from '../../src/webhook/audit-delivery.ts';
 import type { LogHead } from '../../src/core/webhook-link.ts';
 import { useStore } from './open-store.ts';
+import { linkOf } from './stored-access.ts';
+import { storeProxy } from './stored-proxy.ts';
 
 type Shipment = Parameters<AuditDestination['deliver']>[0];
-
-const PROXY = {
-  name: 'p',
-  upstreamUrl: 'https://mcp.example.com/',
-  upstreamAuthType: 'Token',
-  serviceName: 'github',
-  agentId: undefined,
-  headerTemplates: undefined,
-  status: 'active',
-  keyPrefix: 'mcp_x…',
-  keyWrapped: 'w',
-  createdAt: '2026-11-20T12:00:00.000Z',
-  revokedAt: undefined,
-  lastUsedAt: undefined,
-  revision: 1,
-  deliveredAs: 'whk_1 1',
-} as const;
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 const WEBHOOK = 'whk_1';
@@ -51,21 +36,9 @@ beforeEach(async () => {
       },
     },
   });
-  const boundAt = formatTime(clock.now());
   await unitOfWork.run(vaultId, async ({ vaults, webhookLinks }) => {
-    await vaults.add({ id: vaultId, createdAt: boundAt });
-    await webhookLinks.insert({
-      vaultId,
-      webhookId: WEBHOOK,
-      url: 'https://vault.example.org',
-      key: { id: 'k1', wrapped: 'w' },
-      pendingKey: undefined,
-      capabilities: [],
-      boundAt,
-      boundBy: newId('usr'),
-      lastSeenAt: undefined,
-      latencyMs: undefined,
-    });
+    await vaults.add({ id: vaultId, createdAt: formatTime(clock.now()) });
+    await webhookLinks.insert(linkOf(vaultId, WEBHOOK));
   });
 });
 
@@ -154,9 +127,8 @@ describe('a webhook that reports another log at each call', () => {
 
 it('a webhook with another log, restored from a backup, gets its proxies again', async () => {
   const { proxies } = database.stores;
-  const id: Id<'prx'> = newId('prx');
-  await proxies.add({ ...PROXY, id, vaultId, keyHash: id });
-  const deliveredAs = async () => (await proxies.get(vaultId, id))?.deliveredAs;
+  const { proxy } = await storeProxy(database, vaultId, { deliveredAs: 'whk_1 1' });
+  const deliveredAs = async () => (await proxies.get(vaultId, proxy.id))?.deliveredAs;
   await write();
   await deliver(await waiting());
   expect(await deliveredAs()).toBe('whk_1 1');

@@ -8,6 +8,7 @@ import { readCursor } from '../../src/core/paging.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { UnitOfWork } from '../../src/core/stores.ts';
 import { useStore } from './open-store.ts';
+import { linkOf } from './stored-access.ts';
 
 const DAY = 24 * 60 * 60_000;
 const DAYS = 30;
@@ -15,11 +16,10 @@ const DAYS = 30;
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 let database: Database;
 let vaultId: Id<'vlt'>;
-let userId: Id<'usr'>;
 
 useStore((opened) => (database = opened), clock);
 beforeEach(async () => {
-  [vaultId, userId] = [newId('vlt'), newId('usr')];
+  vaultId = newId('vlt');
   const createdAt = formatTime(clock.now());
   await database.unitOfWork.run(vaultId, ({ vaults }) => vaults.add({ id: vaultId, createdAt }));
 });
@@ -40,18 +40,7 @@ const write = (count: number, serviceName = 's', of = vaultId): Promise<void> =>
   );
 const bind = (shippedSeq: number): Promise<void> =>
   database.unitOfWork.run(vaultId, async ({ audit, webhookLinks }) => {
-    await webhookLinks.insert({
-      vaultId,
-      webhookId: 'whk_1',
-      url: 'https://vault.example.org',
-      key: { id: 'k1', wrapped: 'w' },
-      pendingKey: undefined,
-      capabilities: [],
-      boundAt: formatTime(clock.now()),
-      boundBy: userId,
-      lastSeenAt: undefined,
-      latencyMs: undefined,
-    });
+    await webhookLinks.insert(linkOf(vaultId, 'whk_1'));
     if (shippedSeq > 0) await audit.markShipped(vaultId, 0, shippedSeq);
   });
 const kept = async (of = vaultId): Promise<number[]> =>

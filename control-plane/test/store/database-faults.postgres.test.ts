@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Wire, startWire } from '../support/database-wire.ts';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
@@ -235,26 +234,6 @@ test('a server that only reads, as a standby does: what reads is answered, what 
   await terminate();
   expect((await agent.get('github')).status).toBe(307);
   expect((await makeAgent('written')).status).toBe(201);
-});
-
-test("an account that an operator's session holds: refused in seconds, at once again when it is let go", async () => {
-  const holder = new pg.Client({ connectionString: linked.place.env['SV_DATABASE_URL'] ?? '' });
-  await holder.connect();
-  await holder.query('BEGIN');
-  await holder.query('SELECT svault_lock(id) FROM vaults');
-  const [asked, changed, listed, read] = await Promise.all([
-    agent.get('github'),
-    makeAgent('held'),
-    agent.list(),
-    service.admin('GET', '/api/agents'),
-  ]);
-  expectUnavailable(asked, 'AUDIT_UNAVAILABLE');
-  expectUnavailable(changed, 'UNAVAILABLE');
-  // What only reads waits for nobody.
-  expect([listed.status, read.status]).toEqual([200, 200]);
-  await holder.query('COMMIT');
-  await holder.end();
-  expect([(await agent.get('github')).status, await named('held')]).toEqual([307, 0]);
 });
 
 test('the log holds after all of that', async () => {

@@ -12,7 +12,7 @@ import { type Answer, type Call, clientOf } from '../support/management-service.
 import { type Era, mcpClientOf } from '../support/mcp-steps.ts';
 import { REDIRECT, connect } from '../support/oauth-client.ts';
 import { PROXY, type TestProxy, proxyOn } from '../support/proxy-steps.ts';
-import { type TestAgent, stepsOn } from '../support/service-steps.ts';
+import { CREDENTIALS, type TestAgent, stepsOn } from '../support/service-steps.ts';
 
 /*
  * A credential request costs at most one read and one write at PostgreSQL and one script at Redis, in this order, at REST
@@ -115,6 +115,8 @@ async function attach(token: string, rule: object): Promise<void> {
   expect((await admin('POST', `/api/policies/${policy.id}/attachments`, { body })).status).toBeLessThan(300);
 }
 
+const listTools = (token: string): Promise<Answer> =>
+  mcpClientOf({ anyone: clientOf(url) }, token).request('2025-11-25', 'tools/list');
 const costs = async (request: () => Promise<Answer>): Promise<readonly unknown[]> => {
   const { status } = await request();
   return [status, ...passed()];
@@ -220,27 +222,14 @@ describe('at the proxies’ door', () => {
     expect(await costs(() => rated.send('tools/call'))).toEqual([429, FIND, ...SCRIPT, WRITE]);
   });
 
-  test('one whose agent is not active is written down once a minute, and asks no limiter', async () => {
+  test('an agent that is not active, and its proxy, are written down once a minute, and ask no limiter', async () => {
     const idle = await proxyOn({ running: { url }, admin }, { agentId: suspended.id });
     passed();
     expect(await costs(() => idle.send('tools/call'))).toEqual([403, FIND, WRITE]);
     expect(await costs(() => idle.send('tools/call'))).toEqual([403, FIND]);
+    expect(await costs(() => suspended.get('github'))).toEqual([403, READ, WRITE]);
+    expect(await costs(() => suspended.get('github'))).toEqual([403, READ]);
   });
-
-  test('a key that is none of ours costs one read, one that cannot be ours nothing', async () => {
-    const wrong = (key: string): Promise<Answer> => clientOf(url, { 'x-mcp-key': key })('GET', PROXY);
-    expect(await costs(() => wrong(`mcp_${'A'.repeat(43)}`))).toEqual([403, FIND]);
-    expect(await costs(() => wrong('mcp_short'))).toEqual([403]);
-  });
-});
-
-test('a token that is none of ours costs one read at MCP, one that cannot be ours nothing', async () => {
-  const wrong = (token: string): Promise<Answer> =>
-    mcpClientOf({ anyone: clientOf(url) }, token).request('2025-11-25', 'tools/list');
-  expect(await costs(() => wrong(`svsess_${'A'.repeat(43)}`))).toEqual([401, BY_SESSION.read]);
-  expect(await costs(() => wrong(`svagent_${'A'.repeat(43)}`))).toEqual([401, READ]);
-  for (const token of ['svsess_short', `svsessr_${'A'.repeat(43)}`, ''])
-    expect(await costs(() => wrong(token))).toEqual([401]);
 });
 
 test('what the limits refuse is written once a minute, and not by the request', async () => {
@@ -258,17 +247,19 @@ test('what the limits refuse is written once a minute, and not by the request', 
   ]).toContainEqual(await costs(() => agent.get('github')));
 });
 
-test('an agent that is not active is written down once a minute, and asks no limiter', async () => {
-  expect(await costs(() => suspended.get('github'))).toEqual([403, READ, WRITE]);
-  expect(await costs(() => suspended.get('github'))).toEqual([403, READ]);
-});
-
-test('a key that is none of ours costs one read, one that cannot be ours nothing', async () => {
-  const wrong = (key: string): Promise<Answer> =>
-    clientOf(url, { 'x-agent-key': key })('GET', '/api/agents/credentials');
-  expect(await costs(() => wrong(`svagent_${'A'.repeat(43)}`))).toEqual([403, LIST]);
-  expect(await costs(() => wrong('svagent_short'))).toEqual([403]);
-});
+test.each<[string, (key: string) => Promise<Answer>, string, string]>([
+  ['an agent’s key', (key) => clientOf(url, { 'x-agent-key': key })('GET', CREDENTIALS), 'svagent', LIST],
+  ['a proxy’s key', (key) => clientOf(url, { 'x-mcp-key': key })('GET', PROXY), 'mcp', 'svault_find_proxy'],
+  ['a session’s token at MCP', (token) => listTools(token), 'svsess', BY_SESSION.read],
+  ['an agent’s key at MCP', (key) => listTools(key), 'svagent', READ],
+])(
+  '%s that is none of ours costs one read, one that cannot be ours nothing',
+  async (_what, ask, kind, read) => {
+    expect((await costs(() => ask(`${kind}_${'A'.repeat(43)}`))).slice(1)).toEqual([read]);
+    for (const malformed of [`${kind}_short`, `svsessr_${'A'.repeat(43)}`])
+      expect((await costs(() => ask(malformed))).slice(1)).toEqual([]);
+  },
+);
 
 test('what is counted is all there is: a management request shows', async () => {
   await admin('GET', '/api/agents');

@@ -1,6 +1,7 @@
 import { type Clock, type Id, formatTime, hashKey, newId, newKey } from '@svault/shared';
 import { type AgentCredential, sessionCredential } from '../../src/core/agent.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
+import type { WebhookLink } from '../../src/core/webhook-link.ts';
 import type { AccessPrecondition } from '../../src/audit/audit-writer.ts';
 import type { Database } from '../../src/store/database.ts';
 
@@ -19,6 +20,20 @@ export interface StoredAccess {
   readonly onlyIf: AccessPrecondition;
   event(serviceName: string): NewAuditEvent;
 }
+
+/** A webhook that has not answered yet. */
+export const linkOf = (vaultId: Id<'vlt'>, webhookId: string): WebhookLink => ({
+  vaultId,
+  webhookId,
+  url: 'https://vault.example.org',
+  key: { id: 'k1', wrapped: 'wrapped' },
+  pendingKey: undefined,
+  capabilities: [],
+  boundAt: '2026-11-20T12:00:00.000Z',
+  boundBy: newId('usr'),
+  lastSeenAt: undefined,
+  latencyMs: undefined,
+});
 
 export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promise<StoredAccess> {
   const now = formatTime(clock.now());
@@ -55,18 +70,7 @@ export async function storeAccess({ unitOfWork }: Database, clock: Clock): Promi
         createdAt: now,
       },
     ]);
-    await webhookLinks.insert({
-      vaultId,
-      webhookId,
-      url: 'https://vault.example.org',
-      key: { id: 'k1', wrapped: 'wrapped' },
-      pendingKey: undefined,
-      capabilities: [],
-      boundAt: now,
-      boundBy: userId,
-      lastSeenAt: now,
-      latencyMs: 1,
-    });
+    await webhookLinks.insert({ ...linkOf(vaultId, webhookId), lastSeenAt: now, latencyMs: 1 });
   });
   return {
     vaultId,
