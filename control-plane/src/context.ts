@@ -116,7 +116,7 @@ export async function createContext(
   const keys = createWebhookKeys(masterKeys);
   const status = createOutageTracker(clock);
   const client = createSignedClient({ egress, clock });
-  const setAsides = createSetAsides({ links, clock });
+  const setAsides = createSetAsides(links, clock);
   const budget = createCallBudget({
     clock,
     onExceeded: (vaultId) => {

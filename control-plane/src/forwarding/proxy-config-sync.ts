@@ -17,15 +17,7 @@ export const webhookIdOf = (deliveredAs: string | undefined): string | undefined
   deliveredAs?.slice(0, deliveredAs.lastIndexOf(' '));
 
 /** Keeps the webhook's copy of a proxy's settings up to date. */
-export interface ProxyConfigDelivery {
-  /**
-   * Delivers a proxy's settings, unless the webhook has this revision.
-   * @throws WebhookCallFailed
-   */
-  ensure(link: WebhookLink, proxy: ProxyConfig): Promise<void>;
-  /** The webhook has lost the settings, by a restored backup: the next `ensure` delivers them again. */
-  forgetDelivery(vaultId: Id<'vlt'>, proxyId: Id<'prx'>): Promise<void>;
-}
+export type ProxyConfigDelivery = ReturnType<typeof createProxyConfigDelivery>;
 
 /** How often a put is tried while other processes deliver later revisions. */
 const MAX_TRIES = 5;
@@ -35,7 +27,7 @@ export function createProxyConfigDelivery(options: {
   readonly unitOfWork: UnitOfWork;
   readonly webhook: WebhookClient;
   readonly clock: Clock;
-}): ProxyConfigDelivery {
+}) {
   const { stores, unitOfWork, webhook, clock } = options;
   const { proxies } = stores;
   const once = createSingleFlight<void>();
@@ -85,12 +77,15 @@ export function createProxyConfigDelivery(options: {
     });
 
   return {
-    ensure: (link, { proxyId, revision, deliveredAs }) => {
+    /** Delivers a proxy's settings, unless the webhook has this revision. @throws WebhookCallFailed */
+    ensure: (link: WebhookLink, { proxyId, revision, deliveredAs }: ProxyConfig): Promise<void> => {
       const mark = deliveryMark(link.webhookId, revision);
       if (deliveredAs === mark) return Promise.resolve();
       return once(`${proxyId} ${mark}`, () => deliver(link, proxyId, MAX_TRIES));
     },
-    forgetDelivery: (vaultId, proxyId) => proxies.forgetDelivery(vaultId, proxyId),
+    /** The webhook has lost the settings, by a restored backup: the next `ensure` delivers them again. */
+    forgetDelivery: (vaultId: Id<'vlt'>, proxyId: Id<'prx'>): Promise<void> =>
+      proxies.forgetDelivery(vaultId, proxyId),
   };
 }
 
@@ -128,12 +123,10 @@ export function createProxyConfigRemoval(options: {
   const postpone = (removal: OwedRemoval, pauseMs: number, tries: number): Promise<void> =>
     proxyRemovals.postpone(removal, { dueAt: formatTime(clock.now() + pauseMs), tries });
 
-  const retryLater = (removal: OwedRemoval): Promise<void> =>
-    postpone(
-      removal,
-      Math.min(FIRST_PAUSE_MS * 2 ** Math.min(removal.tries, 20), MAX_PAUSE_MS),
-      removal.tries + 1,
-    );
+  const retryLater = (removal: OwedRemoval): Promise<void> => {
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(removal.tries, 20), MAX_PAUSE_MS);
+    return postpone(removal, pauseMs, removal.tries + 1);
+  };
 
   /** @returns for each removal whether the webhook has none of its settings any more */
   const requestRemoval = async (

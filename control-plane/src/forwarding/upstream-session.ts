@@ -12,20 +12,6 @@ import { requireUnlocked } from '../core/vault.ts';
 import { addSession, endSession, removeIfExpired } from '../sign-in/sessions.ts';
 import type { TokenPair } from '../sign-in/tokens/token-family.ts';
 
-/**
- * The tokens of `sv_session` proxies: `svsess_` tokens of the proxy's agent, each for one upstream.
- *
- * A proxy is an OAuth client of its upstream with one session, stored under the proxy's id, so that people see and end it.
- * The session has no refresh token, and its access tokens stay in the process that issued them.
- */
-export interface UpstreamSessions {
-  /**
-   * @returns a valid access token, issued anew when two thirds of its life are over
-   * @throws ApiError INVALID_KEY, AGENT_INACTIVE, VAULT_LOCKED, UNAVAILABLE where something changed since the decision
-   */
-  tokenFor(proxy: SessionProxy): Promise<Secret<string>>;
-}
-
 /** Share of its life in which a token is sent, so that the upstream has time to use it. */
 const USED_FOR = 2 / 3;
 const MAX_CACHED_TOKENS = 10_000;
@@ -40,11 +26,19 @@ interface CachedToken extends IssuedToken {
   readonly renewAtMs: number;
 }
 
+/**
+ * The tokens of `sv_session` proxies: `svsess_` tokens of the proxy's agent, each for one upstream.
+ *
+ * A proxy is an OAuth client of its upstream with one session, stored under the proxy's id, so that people see and end it.
+ * The session has no refresh token, and its access tokens stay in the process that issued them.
+ */
+export type UpstreamSessions = ReturnType<typeof createUpstreamSessions>;
+
 export function createUpstreamSessions(options: {
   readonly stores: Pick<Stores, 'oauthSessions'>;
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
-}): UpstreamSessions {
+}) {
   const { stores, unitOfWork, clock } = options;
   /** The key names proxy, agent and upstream: no token is sent to another upstream or as another agent. */
   const cached = new Map<string, CachedToken>();
@@ -81,7 +75,11 @@ export function createUpstreamSessions(options: {
   };
 
   return {
-    tokenFor: async (proxy) => {
+    /**
+     * @returns a valid access token, issued anew when two thirds of its life are over
+     * @throws ApiError INVALID_KEY, AGENT_INACTIVE, VAULT_LOCKED, UNAVAILABLE where something changed since the decision
+     */
+    tokenFor: async (proxy: SessionProxy): Promise<Secret<string>> => {
       const { proxyId, agentId, upstreamUrl } = proxy;
       return (await validToken(`${proxyId} ${agentId} ${upstreamUrl}`, proxy)).token;
     },

@@ -1,16 +1,12 @@
 import { createFailurePause } from '@svault/server-kit/failure-pause';
-import { type Id, formatTime, parseTime } from '@svault/shared';
-import {
-  type Capability,
-  type TokenMetadata,
-  signedHealthSchema,
-  storageAnswerSchemas,
-} from '@svault/shared/schemas';
+import { type Id, parseTime } from '@svault/shared';
+import { type Capability, type TokenMetadata, storageAnswerSchemas } from '@svault/shared/schemas';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
+import { callHealth } from '../webhook/retrying-client.ts';
 import {
   type RefreshReason,
   type RefreshRequest,
@@ -64,10 +60,9 @@ export function createTokenRefresh(
   /** Asks the webhook where the link does not have the capability: an update may have added it. */
   const hasCapability = async (link: WebhookLink, needed: Capability): Promise<boolean> => {
     if (link.capabilities.includes(needed)) return true;
-    const { body, latencyMs } = await webhook.call(link, { path: '/v1/health' });
-    const { capabilities = [] } = signedHealthSchema.safeParse(body).data ?? {};
-    await stores.webhookLinks.noteSeen(link, { at: formatTime(clock.now()), latencyMs, capabilities });
-    return capabilities.includes(needed);
+    const seen = await callHealth({ links: stores.webhookLinks, webhook, clock }, link);
+    await seen.note();
+    return seen.link.capabilities.includes(needed);
   };
 
   /** Another process or the webhook may have refreshed it. An owner's request refreshes it all the same. */

@@ -1,30 +1,10 @@
 import type { Clock, Id } from '@svault/shared';
 import { WebhookCallFailed } from './call-failed.ts';
 
-/**
- * Background work that calls the webhooks of accounts: one task at a time for each account, and the caller waits for none.
- * After a failure the account pauses, twice as long each time and at least as long as its webhook asked for. Accounts whose
- * last task failed share a few places, so that webhooks that never answer do not delay the others.
- */
-export interface AccountTasks {
-  /** Whether a task of the account can start now. */
-  canStart(vaultId: Id<'vlt'>): boolean;
-  /** How many accounts have a task in flight or pause. */
-  readonly busyAccounts: number;
-  /**
-   * Starts a task, unless the account cannot start one now.
-   *
-   * @param task rejects to report a failure
-   * @param onFailure gets the error and the length of the pause in ms
-   */
-  start(
-    vaultId: Id<'vlt'>,
-    task: () => Promise<void>,
-    onFailure: (error: unknown, pauseMs: number) => void,
-  ): void;
-  /** Waits for the tasks in flight. */
-  settled(): Promise<void>;
-}
+/** Gets the error and the length of the pause in ms. */
+type OnFailure = (error: unknown, pauseMs: number) => void;
+
+export type AccountTasks = ReturnType<typeof createAccountTasks>;
 
 const PLACES = 64;
 const PLACES_AFTER_FAILURES = 16;
@@ -38,22 +18,28 @@ function askedPauseMs(error: unknown): number {
   return Math.min(seconds * 1_000, MAX_ASKED_PAUSE_MS);
 }
 
+/**
+ * Background work that calls the webhooks of accounts: one task at a time for each account, and the caller waits for none.
+ * After a failure the account pauses, twice as long each time and at least as long as its webhook asked for. Accounts whose
+ * last task failed share a few places, so that webhooks that never answer do not delay the others.
+ */
 export function createAccountTasks(options: {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
-}): AccountTasks {
+}) {
   const { clock, firstPauseMs, maxPauseMs } = options;
   const pauses = new Map<Id<'vlt'>, { readonly untilMs: number; readonly lengthMs: number }>();
   const inFlight = new Map<Id<'vlt'>, { readonly failedLast: boolean; readonly ended: Promise<void> }>();
 
+  /** Whether a task of the account can start now. */
   const canStart = (vaultId: Id<'vlt'>): boolean => {
     if (inFlight.has(vaultId) || (pauses.get(vaultId)?.untilMs ?? 0) > clock.monotonic()) return false;
     const failedLast = pauses.has(vaultId);
     const alike = [...inFlight.values()].filter((task) => task.failedLast === failedLast).length;
     return alike < (failedLast ? PLACES_AFTER_FAILURES : PLACES);
   };
-  const run = async (...[vaultId, task, onFailure]: Parameters<AccountTasks['start']>): Promise<void> => {
+  const run = async (vaultId: Id<'vlt'>, task: () => Promise<void>, onFailure: OnFailure): Promise<void> => {
     try {
       await task();
       pauses.delete(vaultId);
@@ -69,15 +55,19 @@ export function createAccountTasks(options: {
 
   return {
     canStart,
-    get busyAccounts() {
+    /** How many accounts have a task in flight or pause. */
+    get busyAccounts(): number {
       return new Set([...pauses.keys(), ...inFlight.keys()]).size;
     },
-    start: (vaultId, task, onFailure) => {
+    /** Starts a task, which rejects to report a failure, unless the account cannot start one now. */
+    start: (vaultId: Id<'vlt'>, task: () => Promise<void>, onFailure: OnFailure): void => {
       if (!canStart(vaultId)) return;
       const { promise: ended, resolve } = Promise.withResolvers<void>();
       inFlight.set(vaultId, { failedLast: pauses.has(vaultId), ended });
       void run(vaultId, task, onFailure).finally(resolve);
     },
-    settled: async () => void (await Promise.all([...inFlight.values()].map(({ ended }) => ended))),
+    /** Waits for the tasks in flight. */
+    settled: async (): Promise<void> =>
+      void (await Promise.all([...inFlight.values()].map(({ ended }) => ended))),
   };
 }

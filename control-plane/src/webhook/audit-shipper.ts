@@ -5,22 +5,6 @@ import { createAccountTasks } from './account-tasks.ts';
 import { type AuditDestination, cutBatch } from './audit-delivery.ts';
 
 /**
- * Ships the audit log to the webhooks: at least once, and in order. The outbox is the log itself and a cursor for each
- * vault, both in the database, so a kill loses nothing.
- */
-export interface AuditShipper {
-  /**
-   * Starts a round: one batch for each vault in a round-robin over those with events to ship. It waits for no webhook, so
-   * that a slow one delays only its own account's log.
-   */
-  ship(): Promise<void>;
-  /** Waits for the calls in flight. */
-  settled(): Promise<void>;
-  /** Aborts the calls in flight; the next process ships their events again. */
-  stop(): Promise<void>;
-}
-
-/**
  * So few that serialising a batch blocks requests for no more than a few milliseconds. Four rounds a second still ship
  * twenty times what the account-wide request limit lets an account write.
  */
@@ -29,12 +13,18 @@ const VAULTS_PER_ROUND = 20;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
+/**
+ * Ships the audit log to the webhooks: at least once, and in order. The outbox is the log itself and a cursor for each
+ * vault, both in the database, so a kill loses nothing.
+ */
+export type AuditShipper = ReturnType<typeof createAuditShipper>;
+
 export function createAuditShipper(options: {
   readonly log: Pick<AuditStore, 'backlog' | 'after'>;
   readonly destination: AuditDestination;
   readonly clock: Clock;
   readonly logger: Logger;
-}): AuditShipper {
+}) {
   const { log, destination, clock, logger } = options;
   const stopping = new AbortController();
   const tasks = createAccountTasks({ clock, firstPauseMs: FIRST_PAUSE_MS, maxPauseMs: MAX_PAUSE_MS });
@@ -53,7 +43,11 @@ export function createAuditShipper(options: {
   let after: Id<'vlt'> | undefined;
 
   return {
-    ship: async () => {
+    /**
+     * Starts a round: one batch for each vault in a round-robin over those with events to ship. It waits for no webhook, so
+     * that a slow one delays only its own account's log.
+     */
+    ship: async (): Promise<void> => {
       const waiting = await log.backlog({ after, limit: VAULTS_PER_ROUND + tasks.busyAccounts });
       const due = waiting.filter(({ vaultId }) => tasks.canStart(vaultId)).slice(0, VAULTS_PER_ROUND);
       after = due.length === VAULTS_PER_ROUND ? due.at(-1)?.vaultId : undefined;
@@ -66,7 +60,8 @@ export function createAuditShipper(options: {
         );
     },
     settled: tasks.settled,
-    stop: async () => {
+    /** Aborts the calls in flight; the next process ships their events again. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       await tasks.settled();
     },

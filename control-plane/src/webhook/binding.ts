@@ -7,37 +7,19 @@ import {
   sha256,
   utf8,
 } from '@svault/shared';
-import { exchangeAnswerSchema, signedHealthSchema } from '@svault/shared/schemas';
+import { exchangeAnswerSchema } from '@svault/shared/schemas';
 import { type Actor, eventBy } from '../core/actor.ts';
 import { invalidArgument, ApiError } from '../core/errors.ts';
 import type { Transaction } from '../core/stores.ts';
 import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { SignedClient } from './client.ts';
-import type { WebhookClient } from './retrying-client.ts';
+import { type WebhookClient, type WebhookStatus, callHealth } from './retrying-client.ts';
 import type { BindOffer } from './registration-link.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 
 /** Binds a vault to its webhook (PROTOCOL.md section 5.1). */
-export interface WebhookBinder {
-  /**
-   * Exchanges the code for a secret, checks it against the fingerprint that the owner confirmed, stores the link, and
-   * makes a health call under the new key, which completes the binding at the webhook.
-   *
-   * The link is stored before the health call, and kept where that gets no answer: else a webhook could be bound to a key
-   * that is lost. The next signed call then completes the binding.
-   *
-   * @param transaction checks the vault's lock
-   * @returns the link, and whether the webhook has answered under its key
-   * @throws ApiError CONFLICT where a webhook is bound, INVALID_ARGUMENT for an address that egress denies,
-   *   WEBHOOK_REFUSED or WEBHOOK_UNAVAILABLE with the next step; nothing is stored then
-   */
-  bind(
-    actor: Actor,
-    offer: BindOffer,
-    transaction: Transaction,
-  ): Promise<{ link: WebhookLink; reachable: boolean }>;
-}
+export type WebhookBinder = ReturnType<typeof createWebhookBinder>;
 
 export function createWebhookBinder(options: {
   readonly links: Pick<WebhookLinkStore, 'find' | 'noteSeen'>;
@@ -47,8 +29,8 @@ export function createWebhookBinder(options: {
   readonly clock: Clock;
   /** The control plane's address, which the webhook compares with its setting. */
   readonly baseUrl: string;
-}): WebhookBinder {
-  const { links, client, webhook, keys, clock, baseUrl } = options;
+}) {
+  const { links, client, keys, clock, baseUrl } = options;
   /** Vaults with a binding in flight: a second one would only spend another code. */
   const inFlight = new Set<string>();
 
@@ -81,18 +63,27 @@ export function createWebhookBinder(options: {
     throw explainBindFailure(error, baseUrl);
   };
 
-  const confirm = async (link: WebhookLink): Promise<{ link: WebhookLink; reachable: true }> => {
-    const { body, latencyMs } = await webhook.call(link, { path: '/v1/health', retry: true });
-    const health = signedHealthSchema.safeParse(body);
-    if (!health.success || health.data.webhookId !== link.webhookId) throw notTheProtocol();
-    const { capabilities } = health.data;
-    const at = formatTime(clock.now());
-    await links.noteSeen(link, { at, latencyMs, capabilities });
-    return { link: { ...link, capabilities, lastSeenAt: at, latencyMs }, reachable: true };
+  const confirm = async (link: WebhookLink): Promise<WebhookStatus> => {
+    const seen = await callHealth(options, link, { retry: true });
+    if (seen.webhookId !== link.webhookId) throw notTheProtocol();
+    await seen.note();
+    return { link: seen.link, reachable: true };
   };
 
   return {
-    bind: async (actor, offer, transaction) => {
+    /**
+     * Exchanges the code for a secret, checks it against the fingerprint that the owner confirmed, stores the link, and
+     * makes a health call under the new key, which completes the binding at the webhook.
+     *
+     * The link is stored before the health call, and kept where that gets no answer: else a webhook could be bound to a key
+     * that is lost. The next signed call then completes the binding.
+     *
+     * @param transaction checks the vault's lock
+     * @returns the link, and whether the webhook has answered under its key
+     * @throws ApiError CONFLICT where a webhook is bound, INVALID_ARGUMENT for an address that egress denies,
+     *   WEBHOOK_REFUSED or WEBHOOK_UNAVAILABLE with the next step; nothing is stored then
+     */
+    bind: async (actor: Actor, offer: BindOffer, transaction: Transaction): Promise<WebhookStatus> => {
       if (inFlight.has(actor.vaultId)) throw conflict('Another binding is under way; wait for it.');
       inFlight.add(actor.vaultId);
       try {

@@ -30,15 +30,7 @@ export class WebhookCallFailed extends Error {
   constructor(
     failure: CallFailure,
     message: string,
-    facts: {
-      readonly status?: number;
-      readonly code?: string;
-      readonly retryAfterSeconds?: number;
-      readonly isLate?: boolean;
-      readonly isTooLarge?: boolean;
-      readonly bytes?: number;
-      readonly cause?: unknown;
-    } = {},
+    facts: Partial<Omit<WebhookCallFailed, 'failure' | 'name' | 'message' | 'stack'>> = {},
   ) {
     super(message, { cause: facts.cause });
     this.name = 'WebhookCallFailed';

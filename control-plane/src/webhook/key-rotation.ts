@@ -11,37 +11,14 @@ import type { WebhookClient } from './retrying-client.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 
 /** Replaces the key that is shared with a webhook (PROTOCOL.md section 5.1, "Rotation"). */
-export interface KeyRotation {
-  /**
-   * Requests a new key, stores it as pending, and activates it by the first answered health call that is signed by it.
-   * Until then the current key signs everything.
-   *
-   * Of two concurrent rotations one is denied. If both stored their key, the link could end with the one that the webhook
-   * has discarded.
-   *
-   * @param transaction checks the vault's lock: a key that arrives after the vault was locked is not stored. A stored one
-   *   is activated all the same, since the webhook may use it already
-   * @returns the id of the key in use now
-   * @throws WebhookCallFailed; a received key stays pending and is activated later. ApiError CONFLICT where the link
-   *   changed meanwhile
-   */
-  rotate(link: WebhookLink, by: Id<'usr'>, transaction: Transaction): Promise<string>;
-
-  /**
-   * Activates a pending key if the webhook knows it. The webhook may use it already: then the answer to the health call
-   * was lost, and the former key expires in ten minutes.
-   *
-   * @returns whether a key was activated
-   */
-  complete(link: WebhookLink): Promise<boolean>;
-}
+export type KeyRotation = ReturnType<typeof createKeyRotation>;
 
 export function createKeyRotation(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly unitOfWork: UnitOfWork;
   readonly webhook: WebhookClient;
   readonly keys: WebhookKeys;
-}): KeyRotation {
+}) {
   const { links, unitOfWork, webhook, keys } = options;
 
   const activate = async (
@@ -90,7 +67,18 @@ export function createKeyRotation(options: {
   };
 
   return {
-    rotate: async (found, by, transaction) => {
+    /**
+     * Requests a new key, stores it as pending, and activates it by the first answered health call that is signed by it.
+     * Until then the current key signs everything. Of two concurrent rotations one is denied: if both stored their key, the
+     * link could end with the one that the webhook has discarded.
+     *
+     * @param transaction checks the vault's lock: a key that arrives after the vault was locked is not stored. A stored one
+     *   is activated all the same, since the webhook may use it already
+     * @returns the id of the key in use now
+     * @throws WebhookCallFailed; a received key stays pending and is activated later. ApiError CONFLICT where the link
+     *   changed meanwhile
+     */
+    rotate: async (found: WebhookLink, by: Id<'usr'>, transaction: Transaction): Promise<string> => {
       const link = await completeInterrupted(found);
       const key = await requestKey(link, transaction);
       if (await activate(link, key, { by, retry: true })) return key.id;
@@ -98,7 +86,13 @@ export function createKeyRotation(options: {
       if ((await links.find(link.vaultId))?.key.wrapped === key.wrapped) return key.id;
       throw changedMeanwhile();
     },
-    complete: (link) => complete(link, false),
+    /**
+     * Activates a pending key if the webhook knows it. The webhook may use it already: then the answer to the health call
+     * was lost, and the former key expires in ten minutes.
+     *
+     * @returns whether a key was activated
+     */
+    complete: (link: WebhookLink): Promise<boolean> => complete(link, false),
   };
 }
 

@@ -6,16 +6,6 @@ import type { SharedOutages } from '../core/shared-outages.ts';
 import type { WebhookLinkStore } from '../core/webhook-link.ts';
 import type { OutageTracker } from './outages.ts';
 
-/** Finds out when offline webhooks come back, together with the other processes on the database. */
-export interface OutageProber {
-  /** Exchanges changes with the other processes and starts the probes that are due, without waiting for them. */
-  tick(): Promise<void>;
-  /** Waits for the probes in flight. */
-  settled(): Promise<void>;
-  /** Aborts the probes in flight. */
-  stop(): Promise<void>;
-}
-
 /** In one process; the next ticks probe the other outages. */
 const MAX_PROBES_AT_ONCE = 32;
 const PROBE_TIMEOUT_MS = 3_000;
@@ -24,7 +14,7 @@ const MAX_ANSWER_BYTES = 1024;
 const MAX_ANSWER_COMMAS = 20;
 
 /**
- * A probe is an unsigned `GET /v1/health`, which costs no signature and no nonce. Its answer decides only whether signed
+ * Finds out when offline webhooks come back, together with the other processes on the database. A probe is an unsigned `GET /v1/health`, which costs no signature and no nonce. Its answer decides only whether signed
  * calls are made again.
  */
 export function createOutageProber(options: {
@@ -33,7 +23,7 @@ export function createOutageProber(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly egress: Pick<Egress, 'request'>;
   readonly logger: Logger;
-}): OutageProber {
+}) {
   const { tracker, outages, links, egress, logger } = options;
   const stopping = new AbortController();
   const inFlight = new Map<Id<'vlt'>, Promise<void>>();
@@ -91,7 +81,8 @@ export function createOutageProber(options: {
   const settled = async (): Promise<void> => void (await Promise.all(inFlight.values()));
 
   return {
-    tick: async () => {
+    /** Exchanges changes with the other processes and starts the probes that are due, without waiting for them. */
+    tick: async (): Promise<void> => {
       if (stopping.signal.aborted) return;
       await publish();
       const update = await outages.poll();
@@ -103,7 +94,8 @@ export function createOutageProber(options: {
       for (const vaultId of await outages.takeProbes(freePlaces(), requested)) start(vaultId);
     },
     settled,
-    stop: async () => {
+    /** Aborts the probes in flight. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       await settled();
     },

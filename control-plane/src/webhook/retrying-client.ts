@@ -99,6 +99,43 @@ export function createWebhookClient(options: {
 const isUnreachable = (error: unknown): boolean =>
   error instanceof WebhookCallFailed && error.failure === 'unreachable';
 
+/** What a signed health call reads and writes. */
+export interface HealthDependencies {
+  readonly links: Pick<WebhookLinkStore, 'noteSeen'>;
+  readonly webhook: WebhookClient;
+  readonly clock: Clock;
+}
+
+/**
+ * Makes a signed health call.
+ *
+ * @returns the link as `note` stores it, with the reported capabilities; `webhookId` is undefined where the answer is malformed
+ * @throws WebhookCallFailed
+ */
+export async function callHealth(
+  { links, webhook, clock }: HealthDependencies,
+  link: WebhookLink,
+  request: { readonly timeoutMs?: number; readonly retry?: boolean } = {},
+): Promise<{
+  readonly link: WebhookLink;
+  readonly webhookId: string | undefined;
+  readonly note: () => Promise<unknown>;
+}> {
+  const { body, latencyMs } = await webhook.call(link, { path: '/v1/health', ...request });
+  const { data } = signedHealthSchema.safeParse(body);
+  const seen = {
+    capabilities: data?.capabilities ?? link.capabilities,
+    latencyMs,
+    at: formatTime(clock.now()),
+  };
+  const { at, ...reported } = seen;
+  return {
+    link: { ...link, ...reported, lastSeenAt: at },
+    webhookId: data?.webhookId,
+    note: () => links.noteSeen(link, seen),
+  };
+}
+
 /** A page waits for it: a webhook that works answers within milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 
@@ -110,24 +147,14 @@ export interface WebhookStatus {
 
 /** Calls a bound webhook and stores the capabilities that it reports. */
 export async function probeWebhook(
+  dependencies: HealthDependencies,
   link: WebhookLink,
-  {
-    links,
-    webhook,
-    clock,
-  }: {
-    readonly links: Pick<WebhookLinkStore, 'noteSeen'>;
-    readonly webhook: WebhookClient;
-    readonly clock: Clock;
-  },
 ): Promise<WebhookStatus> {
   try {
-    const { body, latencyMs } = await webhook.call(link, { path: '/v1/health', timeoutMs: PROBE_TIMEOUT_MS });
-    const { capabilities } = signedHealthSchema.safeParse(body).data ?? link;
-    const at = formatTime(clock.now());
+    const seen = await callHealth(dependencies, link, { timeoutMs: PROBE_TIMEOUT_MS });
     // The owner gets the answer although a full disk does not take the note.
-    await links.noteSeen(link, { at, latencyMs, capabilities }).catch(() => undefined);
-    return { link: { ...link, capabilities, lastSeenAt: at, latencyMs }, reachable: true };
+    await seen.note().catch(() => undefined);
+    return { link: seen.link, reachable: true };
   } catch (error) {
     if (!(error instanceof WebhookCallFailed)) throw error;
     return { link, reachable: false };

@@ -17,53 +17,15 @@ import type { WebhookKeys } from './webhook-keys.ts';
 /** PROTOCOL.md section 4: the longest life of each kind. */
 const LIFETIME_SECONDS = { credential: 60, proxy: 60, store: 300 } as const;
 
-interface StoreAddress {
-  /** Where the owner posts the secret; the control plane never sees it. */
-  readonly url: string;
-  /** For `Authorization: Bearer`. */
-  readonly ticket: string;
-  readonly expiresAt: string;
-}
-
 /** Signs the tickets that agents and owners show to the webhook (PROTOCOL.md section 4). Each works once. */
-export interface Tickets {
-  /** For an agent whose request passed every check. @returns `expiresAt` in epoch ms */
-  agentCredentialUrl(
-    subject: AgentSubject,
-    webhook: BoundWebhook,
-    serviceName: string,
-  ): { readonly url: string; readonly expiresAt: number };
-
-  /** For one call of `/v1/proxy`. */
-  proxy(
-    vaultId: Id<'vlt'>,
-    webhook: BoundWebhook,
-    use: { readonly proxyId: Id<'prx'>; readonly serviceName: string; readonly method: ProxyMethod },
-  ): string;
-
-  /** @param jkt RFC 7638 thumbprint of the recipient's key, for a sealed record */
-  ownerCredentialUrl(
-    link: WebhookLink,
-    userId: Id<'usr'>,
-    serviceName: string,
-    jkt: string | undefined,
-  ): { readonly url: string; readonly expiresAt: string };
-
-  /** @param replaces the version that may be replaced, 0 for none; undefined for any */
-  store(
-    link: WebhookLink,
-    userId: Id<'usr'>,
-    serviceName: string,
-    replaces: number | undefined,
-  ): StoreAddress;
-}
+export type Tickets = ReturnType<typeof createTickets>;
 
 /** @param options.baseUrl the control plane's address, byte for byte: `iss` */
 export function createTickets(options: {
   readonly baseUrl: string;
   readonly keys: WebhookKeys;
   readonly clock: Clock;
-}): Tickets {
+}) {
   const { baseUrl, keys, clock } = options;
 
   const claimsFor = <Op extends TicketClaims['op']>(op: Op, aud: string, sub: string, svc: string) => {
@@ -75,7 +37,8 @@ export function createTickets(options: {
     issueTicket(claims, keys.open(vaultId, { id: keyId, wrapped: keyWrapped }));
 
   return {
-    agentCredentialUrl: (subject, webhook, serviceName) => {
+    /** For an agent whose request passed every check. @returns `expiresAt` in epoch ms */
+    agentCredentialUrl: (subject: AgentSubject, webhook: BoundWebhook, serviceName: string) => {
       const claims = claimsFor('credential', webhook.webhookId, subject.agentId, serviceName);
       const ticket = sign(subject.vaultId, webhook, {
         ...claims,
@@ -86,14 +49,25 @@ export function createTickets(options: {
       return { url: credentialUrl(webhook.url, ticket), expiresAt: claims.exp * 1000 };
     },
 
-    proxy: (vaultId, webhook, { proxyId, serviceName, method }) =>
+    /** For one call of `/v1/proxy`. */
+    proxy: (
+      vaultId: Id<'vlt'>,
+      webhook: BoundWebhook,
+      use: { readonly proxyId: Id<'prx'>; readonly serviceName: string; readonly method: ProxyMethod },
+    ): string =>
       sign(vaultId, webhook, {
-        ...claimsFor('proxy', webhook.webhookId, proxyId, serviceName),
-        htm: method,
-        prx: proxyId,
+        ...claimsFor('proxy', webhook.webhookId, use.proxyId, use.serviceName),
+        htm: use.method,
+        prx: use.proxyId,
       }),
 
-    ownerCredentialUrl: (link, userId, serviceName, jkt) => {
+    /** @param jkt RFC 7638 thumbprint of the recipient's key, for a sealed record */
+    ownerCredentialUrl: (
+      link: WebhookLink,
+      userId: Id<'usr'>,
+      serviceName: string,
+      jkt: string | undefined,
+    ) => {
       const claims = claimsFor('credential', link.webhookId, userId, serviceName);
       const ticket = sign(link.vaultId, signingKeyOf(link), {
         ...claims,
@@ -103,7 +77,11 @@ export function createTickets(options: {
       return { url: credentialUrl(link.url, ticket), expiresAt: formatTime(claims.exp * 1000) };
     },
 
-    store: (link, userId, serviceName, replaces) => {
+    /**
+     * @param replaces the version that may be replaced, 0 for none; undefined for any
+     * @returns where the owner posts the secret, which the control plane never sees, with `ticket` as bearer token
+     */
+    store: (link: WebhookLink, userId: Id<'usr'>, serviceName: string, replaces: number | undefined) => {
       const claims = claimsFor('store', link.webhookId, userId, serviceName);
       const ticket = sign(link.vaultId, signingKeyOf(link), {
         ...claims,
@@ -142,29 +120,25 @@ export async function boundWebhookOf(
   return link;
 }
 
-export interface StoreTickets {
-  /**
-   * Signs a ticket to store a token's secret at the webhook, and writes its event in the same transaction.
-   *
-   * @param replaces the version that may be replaced, 0 for none; undefined for any
-   * @throws ApiError WEBHOOK_NOT_CONFIGURED
-   */
-  issue(
-    stores: Pick<Stores, 'audit' | 'webhookLinks'>,
-    actor: Actor,
-    serviceName: string,
-    replaces: number | undefined,
-  ): Promise<StoreAddress>;
-}
+export type StoreTickets = ReturnType<typeof createStoreTickets>;
 
-export function createStoreTickets(tickets: Pick<Tickets, 'store'>): StoreTickets {
+export function createStoreTickets(tickets: Pick<Tickets, 'store'>) {
   return {
-    issue: async (stores, actor, serviceName, replaces) => {
+    /**
+     * Signs a ticket to store a token's secret at the webhook, and writes its event in the same transaction.
+     *
+     * @param replaces the version that may be replaced, 0 for none; undefined for any
+     * @throws ApiError WEBHOOK_NOT_CONFIGURED
+     */
+    issue: async (
+      stores: Pick<Stores, 'audit' | 'webhookLinks'>,
+      actor: Actor,
+      serviceName: string,
+      replaces: number | undefined,
+    ) => {
       const link = await boundWebhookOf(stores, actor.vaultId);
-      const detail = replaces === undefined ? undefined : { replaces };
-      await stores.audit.append(
-        eventBy(actor, 'TOKEN_STORE_TICKET', { serviceName, ...(detail && { detail }) }),
-      );
+      const about = replaces === undefined ? { serviceName } : { serviceName, detail: { replaces } };
+      await stores.audit.append(eventBy(actor, 'TOKEN_STORE_TICKET', about));
       return tickets.store(link, actor.userId, serviceName, replaces);
     },
   };

@@ -18,21 +18,10 @@ export type { WebhookToken };
 export const REMOVALS = ['deleted', 'absent', 'unreachable', 'not_bound'] as const;
 type Removal = (typeof REMOVALS)[number];
 
-/** The webhook's records of the tokens: metadata, never a credential. */
-export interface WebhookRecords {
-  /**
-   * Records by service name, as far as the webhook returns them within 500 ms: the list of tokens does not wait longer for
-   * its optional part.
-   *
-   * @param serviceNames at most 100
-   */
-  lookUp(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<ReadonlyMap<string, WebhookToken>>;
-
-  /** Deletes a record; the webhook keeps it for 7 days (PROTOCOL.md section 5.5). */
-  remove(vaultId: Id<'vlt'>, serviceName: string): Promise<Removal>;
-}
-
 const LOOK_UP_MS = 500;
+
+/** The webhook's records of the tokens: metadata, never a credential. */
+export type WebhookRecords = ReturnType<typeof createWebhookRecords>;
 
 export function createWebhookRecords(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
@@ -40,13 +29,22 @@ export function createWebhookRecords(options: {
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
   /** 500 unless given. */
   readonly withinMs?: number | undefined;
-}): WebhookRecords {
+}) {
   const { links, webhook, status, withinMs = LOOK_UP_MS } = options;
   const call = async (link: WebhookLink, body: object): Promise<Record<string, unknown>> =>
     (await webhook.call(link, { path: '/v1/storage', body })).body;
 
   return {
-    lookUp: async (vaultId, serviceNames) => {
+    /**
+     * Records by service name, as far as the webhook returns them within 500 ms: the list of tokens does not wait longer for
+     * its optional part.
+     *
+     * @param serviceNames at most 100
+     */
+    lookUp: async (
+      vaultId: Id<'vlt'>,
+      serviceNames: readonly string[],
+    ): Promise<ReadonlyMap<string, WebhookToken>> => {
       const link = serviceNames.length === 0 ? undefined : await links.find(vaultId);
       if (link === undefined || status.offlineForSeconds(vaultId) > 0) return new Map();
       const held = new Map<string, WebhookToken>();
@@ -72,7 +70,8 @@ export function createWebhookRecords(options: {
       return held;
     },
 
-    remove: async (vaultId, serviceName) => {
+    /** Deletes a record; the webhook keeps it for 7 days (PROTOCOL.md section 5.5). */
+    remove: async (vaultId: Id<'vlt'>, serviceName: string): Promise<Removal> => {
       const link = await links.find(vaultId);
       if (link === undefined) return 'not_bound';
       try {

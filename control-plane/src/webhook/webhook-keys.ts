@@ -2,28 +2,24 @@ import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type HmacKey, fromBase64url, toBase64url } from '@svault/shared';
 import { type WrappedHmacKey, webhookKeyPurpose } from '../core/webhook-link.ts';
 
-/** Wraps and unwraps the keys shared with webhooks. */
-export interface WebhookKeys {
-  wrap(vaultId: string, key: HmacKey): WrappedHmacKey;
-  /** @throws AeadFailed when it was wrapped under another master key or for another vault */
-  open(vaultId: string, key: WrappedHmacKey): HmacKey;
-}
-
 /** Cached keys; the oldest is evicted first. */
 const MAX_OPENED = 1_000;
 
+export type WebhookKeys = ReturnType<typeof createWebhookKeys>;
+
 /**
- * Caches unwrapped keys, since unwrapping costs more than the rest of a ticket. No entry goes stale: it is found by the
- * wrapped bytes, which the caller has just read from the database and which unwrap to one key only.
+ * Wraps and unwraps the keys shared with webhooks. Caches unwrapped ones, since unwrapping costs more than the rest of a
+ * ticket. No entry goes stale: it is found by the wrapped bytes, which the caller has just read and which unwrap to one key.
  */
-export function createWebhookKeys(masterKeys: MasterKeys): WebhookKeys {
+export function createWebhookKeys(masterKeys: MasterKeys) {
   const opened = new Map<string, HmacKey>();
   return {
-    wrap: (vaultId, key) => ({
-      id: key.id,
-      wrapped: toBase64url(masterKeys.wrap(key.secret, webhookKeyPurpose(vaultId, key.id))),
+    wrap: (vaultId: string, { id, secret }: HmacKey): WrappedHmacKey => ({
+      id,
+      wrapped: toBase64url(masterKeys.wrap(secret, webhookKeyPurpose(vaultId, id))),
     }),
-    open: (vaultId, { id, wrapped }) => {
+    /** @throws AeadFailed when it was wrapped under another master key or for another vault */
+    open: (vaultId: string, { id, wrapped }: WrappedHmacKey): HmacKey => {
       const known = opened.get(wrapped);
       if (known?.id === id) return known;
       const bytes = fromBase64url(wrapped);

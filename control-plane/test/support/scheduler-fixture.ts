@@ -70,7 +70,7 @@ export async function startSchedulerFixture(): Promise<SchedulerFixture> {
       stores,
       webhook: linked,
       status,
-      setAsides: createSetAsides({ links: stores.webhookLinks, clock }),
+      setAsides: createSetAsides(stores.webhookLinks, clock),
       tokenRefresh,
       holdsLease: () => Promise.resolve(true),
       clock,

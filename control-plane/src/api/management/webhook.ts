@@ -90,7 +90,7 @@ export function createWebhookRoutes({
       handle: async ({ actor }) => {
         const link = await stores.webhookLinks.find(actor.vaultId);
         if (link === undefined) return { bound: false };
-        return toWebhookView(await probeWebhook(link, { links: stores.webhookLinks, webhook, clock }));
+        return toWebhookView(await probeWebhook({ links: stores.webhookLinks, webhook, clock }, link));
       },
     }),
     defineRoute('POST /api/webhook/bind', {
