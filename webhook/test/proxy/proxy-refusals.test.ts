@@ -4,14 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
-import {
-  PROXY,
-  type ProxyCall,
-  callProxy,
-  injections,
-  proxyTicket,
-  putProxy,
-} from '../support/proxy-calls.ts';
+import { PROXY, type ProxyCall, callProxy, injections, putProxy } from '../support/proxy-calls.ts';
 import { type Upstream, startUpstream } from '../support/upstream.ts';
 
 const TOKEN = 'tkn_refusals_0123456789';
@@ -48,111 +41,13 @@ async function refused(call: ProxyCall = {}): Promise<readonly [number, string]>
 }
 const NOT_ALLOWED = [403, 'DESTINATION_NOT_ALLOWED'];
 
-describe('authentication', () => {
-  test.each<[string, ProxyCall]>([
-    ['no ticket', { ticket: null }],
-    ['a ticket for something else', { claims: { op: 'credential', rfp: 'none' } }],
-    ['a ticket that is over', { claims: { iat: 1, exp: 61 } }],
-    ['a ticket for too long', { claims: { exp: Math.floor(Date.UTC(2027, 0, 1) / 1000) } }],
-    ['a ticket for another webhook', { claims: { aud: 'whk_BBBBBBBBBBBBBBBBBBBBBB' } }],
-    ['a ticket of another service', { claims: { iss: 'https://evil.test' } }],
-    ['a ticket without a method', { claims: { htm: undefined } }],
-    ['a ticket for another method', { claims: { htm: 'PUT' } }],
-    ['a ticket without a proxy', { claims: { prx: undefined } }],
-    ['no JWS', { ticket: 'a.b.c' }],
-  ])('%s is a 401', async (_what, call) => {
-    expect(await refused(call)).toEqual([401, 'TICKET_INVALID']);
-  });
-
-  test.each<[string, (headers: Record<string, string>) => void]>([
-    ['a ticket put in after signing', (headers) => (headers['sv-ticket'] = proxyTicket(webhook))],
-    ['no signature', (headers) => delete headers['signature']],
-    ['another digest', (headers) => (headers['content-digest'] = `sha-256=:${'A'.repeat(43)}=:`)],
-    ['another content-type', (headers) => (headers['content-type'] = 'text/plain')],
-    [
-      'a ticket that is not covered',
-      (headers) => (headers['signature-input'] = headers['signature-input']!.replace(' "sv-ticket"', '')),
-    ],
-  ])('%s is a 401', async (_what, tamper) => {
-    expect(await refused({ body: '{}', tamper })).toEqual([401, 'SIGNATURE_INVALID']);
-  });
-
-  test('a request that was refused for its ticket does not come again', async () => {
-    const call = { nonce: 'a-nonce-with-a-bad-ticket', ticket: 'a.b.c' };
-    expect(await refused(call)).toEqual([401, 'TICKET_INVALID']);
-    expect(await refused(call)).toEqual([401, 'SIGNATURE_INVALID']);
-  });
-
-  test('other methods are a 405, and bodies over 8 MiB a 413', async () => {
-    const got = await webhook.send('/v1/proxy');
-    expect([got.status, got.headers.get('allow'), got.headers.get('sv-proxy-origin')]).toEqual([
-      405,
-      'POST',
-      'webhook',
-    ]);
-    const body = new Uint8Array(8 * 1024 * 1024 + 1);
-    expect(await refused({ body })).toEqual([413, 'TOO_LARGE']);
-  });
-
-  test('a large body is read only of who signed its head', async () => {
-    const connectionAfter = async (bytes: number): Promise<unknown> => {
-      const tamper = (headers: Record<string, string>): void => {
-        headers['signature'] = 'sv=:AAAA:';
-      };
-      const headers = { connection: 'keep-alive' };
-      const answer = await callProxy(webhook, { body: new Uint8Array(bytes), headers, tamper });
-      expect([answer.status, answer.json.code]).toEqual([401, 'SIGNATURE_INVALID']);
-      return answer.headers.connection;
-    };
-    // What was read to its end leaves the connection good for another request.
-    expect(await connectionAfter(1_000)).toBe('keep-alive');
-    expect(await connectionAfter(8 * 1024 * 1024)).toBe('close');
-  });
-});
-
-describe('who', () => {
-  test('an unknown proxy, and an unknown record', async () => {
-    expect(await refused({ proxyId: 'prx_CCCCCCCCCCCCCCCCCCCCCC' })).toEqual([404, 'NOT_FOUND']);
-    const proxyId = 'prx_DDDDDDDDDDDDDDDDDDDDDD';
-    await point({ proxyId, serviceName: 'nothing' });
-    expect(await refused({ proxyId, serviceName: 'nothing' })).toEqual([404, 'NOT_FOUND']);
-  });
-
-  test('a ticket for another record than the proxy uses', async () => {
-    await store('other', {});
-    expect(await refused({ serviceName: 'other' })).toEqual(NOT_ALLOWED);
-  });
-
-  test('an empty record', async () => {
-    await store('empty', { value: '' });
-    await point({ serviceName: 'empty' });
-    expect(await refused({ serviceName: 'empty' })).toEqual([422, 'EMPTY_TOKEN']);
-    await point({});
-  });
-
-  test('a proxy that was deleted', async () => {
-    const proxyId = 'prx_EEEEEEEEEEEEEEEEEEEEEE';
-    await point({ proxyId });
-    await webhook.storage({ op: 'proxies.delete', proxyId });
-    expect(await refused({ proxyId })).toEqual([404, 'NOT_FOUND']);
-  });
+test('a request that was refused for its ticket does not come again', async () => {
+  const call = { nonce: 'a-nonce-with-a-bad-ticket', ticket: 'a.b.c' };
+  expect(await refused(call)).toEqual([401, 'TICKET_INVALID']);
+  expect(await refused(call)).toEqual([401, 'SIGNATURE_INVALID']);
 });
 
 describe('where', () => {
-  test.each([
-    ['no host at all', undefined],
-    ['no host', []],
-    ['another host', ['api.test']],
-    ['another port', ['http://127.0.0.1:1']],
-    ['the port of the scheme alone', ['http://127.0.0.1']],
-    ['any host, which is https', ['*']],
-  ])('a record stored with %s', async (_what, allowedHosts) => {
-    await store('narrow', { allowedHosts });
-    await point({ proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'narrow' });
-    const call = { proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'narrow' };
-    expect(await refused(call)).toEqual(NOT_ALLOWED);
-  });
-
   test('a host that SV_EGRESS_ALLOW names is not called by plain http unless the credential was stored for http', async () => {
     await store('slack', { allowedHosts: [upstream.host] });
     const call = { proxyId: 'prx_FFFFFFFFFFFFFFFFFFFFFF', serviceName: 'slack' };
@@ -171,85 +66,7 @@ describe('where', () => {
     const [entry] = await injections(webhook, 'unlisted');
     expect(entry?.detail['reason']).toBe(`host: ${upstream.url}`);
   });
-
-  test.each([{ 'x-other': '${TOKEN}' }, { authorization: '${TOKEN}', 'x-other': 'a $<TOKEN>' }])(
-    'a marker in %j',
-    async (headerTemplates) => {
-      await point({ headerTemplates: headerTemplates as unknown as Record<string, string> });
-      expect(await refused()).toEqual(NOT_ALLOWED);
-      await point({});
-    },
-  );
 });
-
-describe('what cannot stand in a header (R11)', () => {
-  test.each([
-    'tkn_a_0189\r\nX-Injected: 1',
-    'tkn_refused\n_0189',
-    'tkn_refused\r_0189',
-    'tkn_refused\0_0189',
-    'tab is legal, escape is not \u001b',
-    'tkn_gr\u00f6\u00dfer_018923',
-    'tkn_\u65e5\u672c_0189_abcde',
-    'tkn_0189\u010aX-Injected: 1',
-    '-----BEGIN KEY-----\nabc\n-----END KEY-----\n',
-  ])('%j', async (value) => {
-    await store('illegal', { value });
-    const proxyId = 'prx_GGGGGGGGGGGGGGGGGGGGGG';
-    await point({ proxyId, serviceName: 'illegal' });
-    expect(await refused({ proxyId, serviceName: 'illegal' })).toEqual([422, 'NOT_INJECTABLE']);
-  });
-
-  test('a credential that markers would multiply', async () => {
-    await store('large', { value: '0a'.repeat(30_000) });
-    const proxyId = 'prx_HHHHHHHHHHHHHHHHHHHHHH';
-    await point({
-      proxyId,
-      serviceName: 'large',
-      headerTemplates: { authorization: '${TOKEN}'.repeat(500) },
-    });
-    expect(await refused({ proxyId, serviceName: 'large' })).toEqual([422, 'NOT_INJECTABLE']);
-  });
-});
-
-const FORBIDDEN = [
-  'host',
-  'Host',
-  'content-length',
-  'Content-Length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'via',
-  'forwarded',
-  'x-forwarded-for',
-  'proxy-authorization',
-  'sv-ticket',
-];
-
-test.each(FORBIDDEN)('a template for %s is refused when it is stored', async (name) => {
-  const { status, json } = await webhook.storage({
-    op: 'proxies.put',
-    proxyId: PROXY,
-    serviceName: 'api',
-    upstreamUrl: upstream.url,
-    headerTemplates: { [name]: 'x' },
-  });
-  expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
-});
-
-test.each(['https://u@api.test/', 'https://u:p@api.test/', 'https://api.test/#x', 'ftp://api.test/', 'x'])(
-  'an upstream %j is refused when it is stored (R12)',
-  async (upstreamUrl) => {
-    const config = { proxyId: PROXY, serviceName: 'api', headerTemplates: {}, upstreamUrl };
-    const { status, json } = await webhook.storage({ op: 'proxies.put', ...config });
-    expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
-  },
-);
 
 describe('a stored row that was changed outside', () => {
   const changeRow = (columns: { upstream_url?: string; header_templates?: string }): void => {
@@ -259,47 +76,22 @@ describe('a stored row that was changed outside', () => {
     file.close();
   };
 
-  test.each(FORBIDDEN)('with a template for %s', async (name) => {
+  test.each<[string, (host: string) => Parameters<typeof changeRow>[0]]>([
+    ['a template that routes', () => ({ header_templates: '{"Host":"x"}' })],
+    ['a name that is none', () => ({ header_templates: '{"a\\r\\nx":"x"}' })],
+    ['a line feed in a template', () => ({ header_templates: '{"x-a":"a\\r\\nx-injected: 1"}' })],
+    ['a name twice', () => ({ header_templates: '{"a":"x","A":"y"}' })],
+    ['templates that are a list', () => ({ header_templates: '[1]' })],
+    ['templates that are null', () => ({ header_templates: 'null' })],
+    ['user info', (host) => ({ upstream_url: `http://user:pass@${host}/` })],
+    ['a fragment', (host) => ({ upstream_url: `http://${host}/#x` })],
+    ['the host as user info', (host) => ({ upstream_url: `http://${host}@api.test/` })],
+    ['a backslash', (host) => ({ upstream_url: `http://api.test\\@${host}/` })],
+  ])('with %s is used by no call', async (_what, change) => {
     await point({});
-    changeRow({ header_templates: JSON.stringify({ authorization: '${TOKEN}', [name]: 'x' }) });
+    changeRow(change(upstream.host));
     expect(await refused()).toEqual(NOT_ALLOWED);
   });
-
-  test.each(['a b', 'a:b', 'a\r\nx', ''])('with a header named %j', async (name) => {
-    await point({});
-    changeRow({ header_templates: JSON.stringify({ [name]: 'x' }) });
-    expect(await refused()).toEqual(NOT_ALLOWED);
-  });
-
-  test('with a line feed in a template', async () => {
-    await point({});
-    changeRow({ header_templates: JSON.stringify({ 'x-a': 'a\r\nx-injected: 1' }) });
-    expect(await refused()).toEqual(NOT_ALLOWED);
-  });
-
-  test.each([
-    (host: string) => `http://user:pass@${host}/`,
-    (host: string) => `http://@${host}/`,
-    (host: string) => `http://${host}/#x`,
-    (host: string) => `file://${host}/`,
-    (host: string) => `http://api.test\\@${host}/`,
-    (host: string) => ` http://${host}/`,
-    (host: string) => `http://${host}@api.test/`,
-    (host: string) => `http://api.test/?${host}`,
-  ])('with the address %s', async (toUrl) => {
-    await point({});
-    changeRow({ upstream_url: toUrl(upstream.host) });
-    expect(await refused()).toEqual(NOT_ALLOWED);
-  });
-
-  test.each(['[1]', '{"a":1}', '{"a":null}', '{"a":"x","A":"y"}', 'null', '"x"'])(
-    'with templates that are %s',
-    async (text) => {
-      await point({});
-      changeRow({ header_templates: text });
-      expect(await refused()).toEqual(NOT_ALLOWED);
-    },
-  );
 
   test('with templates that cannot be read', async () => {
     await point({});

@@ -7,7 +7,7 @@ import { createLogger } from '@svault/server-kit/logger';
 import { LogSink } from '@svault/test-kit/log-sink';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
-import { type ProxyAnswer, callProxy, openCall, putProxy, readWhole } from '../support/proxy-calls.ts';
+import { type ProxyAnswer, callProxy, openCall, putProxy } from '../support/proxy-calls.ts';
 import { type Upstream, startRawUpstream, startUpstream } from '../support/upstream.ts';
 
 const TOKEN = 'tkn_of_streams/+=0123456789';
@@ -48,44 +48,11 @@ async function opened(
   const ours = await openCall(webhook, { method: 'GET', ...(proxyId !== undefined && { proxyId }) });
   return { theirs: await asked.promise, ours };
 }
-const nextPiece = async (ours: IncomingMessage): Promise<string> => {
-  const [piece] = (await once(ours, 'data')) as [Buffer];
-  return piece.toString();
-};
 /** A round trip through the same process: time for everything that is under way to go on. */
 const roundTrip = (): Promise<unknown> => webhook.send('/v1/health');
 
 describe('an answer that takes its time', () => {
   beforeAll(() => putProxy(webhook, `${upstream.url}/sse`));
-
-  test('arrives as it comes: the head first, then each event before the next is sent', async () => {
-    const { theirs, ours } = await opened((res) => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-    });
-    expect(ours.headers).toMatchObject({
-      'content-type': 'text/event-stream',
-      'sv-proxy-origin': 'upstream',
-    });
-    for (const event of ['data: 1\n\n', 'data: 2\n\n', ': ping\n\n']) {
-      const arrives = nextPiece(ours);
-      theirs.write(event);
-      expect(await arrives).toBe(event);
-    }
-    theirs.end('data: last\n\n');
-    expect((await readWhole(ours)).body.toString()).toBe('data: last\n\n');
-    expect(ours.complete).toBe(true);
-  });
-
-  test('of 10,000 events is complete and in order', async () => {
-    const events = Array.from({ length: 10_000 }, (_, id) => `id: ${id}\ndata: {"n":${id}}\n\n`);
-    const { theirs, ours } = await opened();
-    const write = async (): Promise<void> => {
-      for (const event of events) if (!theirs.write(event)) await once(theirs, 'drain');
-      theirs.end();
-    };
-    const [{ body }] = await Promise.all([readWhole(ours), write()]);
-    expect(body.toString()).toBe(events.join(''));
-  });
 
   test('is not read faster than it is taken, however long it is', async () => {
     const { theirs, ours } = await opened();
@@ -118,36 +85,16 @@ describe('an answer that takes its time', () => {
     await gone;
   });
 
-  test.each([
-    ['before its head is there', undefined],
-    ['between its pieces', 'data: 1\n\n'],
-  ])('is given up %s once the caller is gone', async (_when, first) => {
+  test('is given up once the caller is gone, before its head is there too', async () => {
     const asked = Promise.withResolvers<ServerResponse>();
-    answer = (_req, res) => {
-      if (first !== undefined) res.writeHead(200).write(first);
-      asked.resolve(res);
-    };
+    answer = (_req, res) => asked.resolve(res);
     const gone = new AbortController();
-    const { url } = webhook;
-    const answered = openCall(webhook, { signal: gone.signal }).then(
-      (ours) => nextPiece(ours),
-      () => 'gone',
-    );
+    const answered = openCall(webhook, { signal: gone.signal }).catch(() => 'gone');
     const theirs = await asked.promise;
     const closed = once(theirs, 'close');
-    if (first !== undefined) expect(await answered).toBe(first);
     gone.abort();
     await closed;
-    expect([theirs.writableFinished, url]).toEqual([false, webhook.url]);
-  });
-
-  test('that breaks off is broken off for the caller, too', async () => {
-    const { theirs, ours } = await opened((res) => void res.writeHead(200).write('a'));
-    expect(await nextPiece(ours)).toBe('a');
-    const broken = new Promise((resolve) => ours.once('close', resolve));
-    theirs.destroy();
-    await broken;
-    expect(ours.complete).toBe(false);
+    expect([theirs.writableFinished, await answered]).toEqual([false, 'gone']);
   });
 
   test('takes one of 256 places of its proxy, and of no other', async () => {
@@ -192,31 +139,13 @@ describe('an upstream that means no good', () => {
   };
   const ok = (text: string, fields = ''): string =>
     `HTTP/1.1 200 OK\r\n${fields}content-length: ${text.length}\r\n\r\n${text}`;
-  const many = (count: number, line: (at: number) => string): string =>
-    Array.from({ length: count }, (_, at) => line(at)).join('');
 
   test.each([
-    [
-      '300 fields',
-      () =>
-        ok(
-          'x',
-          many(300, (at) => `x-${at}: 1\r\n`),
-        ),
-    ],
     ['a field of 1 MB', () => ok('x', `x-large: ${'a'.repeat(1_000_000)}\r\n`)],
     ['a head that never ends', () => `HTTP/1.1 200 OK\r\n${'x-more: 1\r\n'.repeat(100_000)}`],
     ['a flood of interim answers', () => 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'.repeat(1_000)],
     ['no HTTP', () => 'SSH-2.0-OpenSSH_9.2\r\n'],
-    [
-      'a switch of protocols',
-      () => 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-    ],
     ['two lengths', () => 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
-    [
-      'a length and chunks',
-      () => 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
-    ],
     ['a control character in a field', () => ok('x', 'x-a: \u0001\r\n')],
     ['a broken status', () => 'HTTP/1.1 20 OK\r\n\r\n'],
   ])('by %s gets a 502', async (_what, bytes) => {
@@ -239,17 +168,6 @@ describe('an upstream that means no good', () => {
     expect([got.status, got.body.toString(), got.headers['x-hint']]).toEqual([200, 'late', undefined]);
   });
 
-  test('by a second answer on the connection reaches no caller (R29)', async () => {
-    for (let at = 0; at < 10; at += 1) {
-      // In one piece with the first answer, and in one of its own, which TCP may hold back for a while.
-      const bytes = [ok(`first ${at}`), ok('second')];
-      for (const sent of [bytes.join(''), bytes]) {
-        const got = await asked(sent);
-        expect(got.body.toString()).toBe(`first ${at}`);
-      }
-    }
-  });
-
   test('by answering before the body is read gets its answer through', async () => {
     answerRaw = (socket) => {
       socket.pause();
@@ -266,21 +184,6 @@ describe('an upstream that means no good', () => {
     };
     expect((await callProxy(webhook, { body: new Uint8Array(1024 * 1024) })).body.toString()).toBe('early');
     expect((await asked(ok('next'), { body: '{}' })).body.toString()).toBe('next');
-  });
-
-  test.each([
-    ['as it is', (value: string) => value],
-    ['within something', (value: string) => `Bearer ${value}; x=1`],
-    ['URL-encoded', encodeURIComponent],
-    ['in base64', (value: string) => Buffer.from(value).toString('base64')],
-    ['in base64 of more', (value: string) => Buffer.from(`Bearer ${value}`).toString('base64')],
-    ['in base64url', (value: string) => Buffer.from(value).toString('base64url')],
-  ])('that echoes the credential %s has that header removed (R18)', async (_how, encode) => {
-    const got = await asked(
-      ok('x', `x-echo: ${encode(TOKEN)}\r\nlocation: /?t=${encode(TOKEN)}\r\nx-kept: 1\r\n`),
-    );
-    expect([got.status, got.headers['x-kept']]).toEqual([200, '1']);
-    expect(tracesOf(TOKEN, Buffer.from(got.rawHeaders.join('\n')))).toEqual([]);
   });
 
   test('that echoes it in its status line, its body or a broken head leaves no trace in header, log or entry', async () => {

@@ -51,103 +51,6 @@ async function reached(call: ProxyCall): Promise<UpstreamRequest> {
   return request!;
 }
 
-describe('what reaches the upstream', () => {
-  beforeAll(() => point());
-
-  const eightMiB = randomBytes(8 * 1024 * 1024);
-  test.each([
-    ['of JSON', Buffer.from('{"a":1,  "a":2}\n'), 'application/json'],
-    ['of a batch', Buffer.from('[{"id":1},{"id":2}]'), 'application/json'],
-    ['of any bytes', Buffer.from([0, 255, 13, 10, 0x80]), 'application/octet-stream'],
-    ['of 8 MiB', eightMiB, 'application/octet-stream'],
-  ])('is a body %s, byte for byte', async (_what, body, contentType) => {
-    const got = await reached({ body, contentType });
-    expect(got.body.equals(body)).toBe(true);
-    expect(got.headers).toMatchObject({
-      'content-type': contentType,
-      'content-length': String(body.byteLength),
-    });
-  });
-
-  test('is no body where there is none', async () => {
-    const got = await reached({});
-    expect(got.body.byteLength).toBe(0);
-    expect(got.headers).not.toHaveProperty('content-type');
-  });
-
-  test.each(['GET', 'POST', 'DELETE', 'OPTIONS'] as const)(
-    'is %s where the ticket says so',
-    async (method) => {
-      const got = await reached({ method });
-      expect([got.method, got.url]).toEqual([method, '/mcp?x=%20y']);
-      expect(got.headers).toMatchObject({ host: upstream.host, authorization: `Bearer ${TOKEN}` });
-    },
-  );
-
-  test('are the headers that travel, the template, and nothing else', async () => {
-    const travelling = {
-      accept: 'application/json, text/event-stream',
-      'accept-language': 'de',
-      'user-agent': 'client/1.0 (größer)'.replaceAll('ö', 'o').replaceAll('ß', 's'),
-      'mcp-protocol-version': '2025-06-18',
-      'mcp-session-id': 'a b~c',
-      'last-event-id': '42',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'search',
-      'mcp-param-region': 'eu',
-      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-      tracestate: 'a=b',
-    };
-    const got = await reached({
-      body: '{}',
-      headers: {
-        ...travelling,
-        authorization: 'Bearer mcp_of_the_caller',
-        'x-mcp-key': 'mcp_of_the_caller',
-        'x-agent-key': 'svagent_of_the_caller',
-        'x-api-key': 'of the caller',
-        cookie: 'session=1',
-        'accept-encoding': 'gzip, br',
-        'content-language': 'de',
-        origin: 'https://a.test',
-        referer: 'https://a.test/',
-        range: 'bytes=0-1',
-        forwarded: 'for=1.2.3.4',
-        via: '1.1 x',
-        'x-forwarded-for': '1.2.3.4',
-        'x-forwarded-host': 'evil.test',
-        'proxy-authorization': 'Basic x',
-        te: 'trailers',
-        'keep-alive': 'timeout=1',
-        'x-custom': '1',
-      },
-    });
-    const { connection: _own, ...headers } = got.headers;
-    expect(headers).toEqual({
-      ...travelling,
-      'content-type': 'application/json',
-      'content-length': '2',
-      host: upstream.host,
-      authorization: `Bearer ${TOKEN}`,
-      'accept-encoding': 'identity',
-    });
-  });
-
-  test('a header that the connection claims stays behind', async () => {
-    const got = await reached({ headers: { connection: 'close, mcp-name', 'mcp-name': 'x', accept: 'a' } });
-    expect(got.headers).toMatchObject({ accept: 'a' });
-    expect(got.headers).not.toHaveProperty('mcp-name');
-  });
-
-  test('is what the webhook has stored, whatever the ticket says of it', async () => {
-    const got = await reached({
-      headers: { host: 'evil.test' },
-      claims: { upstreamUrl: 'https://evil.test/', url: 'https://evil.test/' },
-    });
-    expect([got.headers.host, got.url]).toEqual([upstream.host, '/mcp?x=%20y']);
-  });
-});
-
 describe('templates', () => {
   afterAll(() => point());
   const sent = async (
@@ -172,59 +75,6 @@ describe('templates', () => {
       'x-api-key': TOKEN,
       'x-fixed': 'a b',
     });
-  });
-
-  test('replace a header of the agent, whatever its case', async () => {
-    const headers = await sent({ 'User-Agent': 'ours', ACCEPT: 'a/b' }, { headers: { accept: 'c/d' } });
-    expect(headers).toMatchObject({ 'user-agent': 'ours', accept: 'a/b' });
-    expect(headers).not.toHaveProperty('authorization');
-  });
-
-  test('do not have the answer compressed', async () => {
-    expect(await sent({ 'accept-encoding': 'gzip' })).toMatchObject({ 'accept-encoding': 'identity' });
-  });
-
-  test('do not look again at what they were filled with (R11)', async () => {
-    await store('nested', { value: 'a${TOKEN}b$<TOKEN>$&' });
-    await point({ serviceName: 'nested', headerTemplates: { authorization: '[${TOKEN}]' } });
-    const { headers } = await reached({ serviceName: 'nested' });
-    expect(headers.authorization).toBe('[a${TOKEN}b$<TOKEN>$&]');
-  });
-
-  test('may use other headers that were sealed with the record', async () => {
-    await store('elsewhere', { allowedHeaders: ['X-Private-Token'] });
-    const more = { serviceName: 'elsewhere', headerTemplates: { 'x-private-token': '${TOKEN}' } };
-    await point(more);
-    expect((await reached({ serviceName: 'elsewhere' })).headers).toMatchObject({ 'x-private-token': TOKEN });
-  });
-});
-
-describe('records', () => {
-  afterAll(() => point());
-
-  test.each([
-    ['proxy-only', {}],
-    ['sealed', { recipients: [{ kty: 'EC', crv: 'P-256', ...ecPoint() }] }],
-  ])('that are %s are used where they were stored for', async (delivery, more) => {
-    await store(delivery, { delivery, ...more });
-    await point({ serviceName: delivery });
-    const { headers } = await reached({ serviceName: delivery });
-    expect(headers.authorization).toBe(`Bearer ${TOKEN}`);
-    const { status, json } = await webhook.credential(delivery);
-    expect([status, json.code]).toEqual([403, 'DELIVERY_NOT_ALLOWED']);
-  });
-
-  test('that were stored again are used in their new form', async () => {
-    await store('changing', {});
-    await point({ serviceName: 'changing' });
-    await reached({ serviceName: 'changing' });
-    await store('changing', { value: 'tkn_stored_anew_0189' });
-    expect((await reached({ serviceName: 'changing' })).headers.authorization).toBe(
-      'Bearer tkn_stored_anew_0189',
-    );
-    await store('changing', { allowedHosts: ['other.test'] });
-    const { status, json } = await callProxy(webhook, { serviceName: 'changing' });
-    expect([status, json.code]).toEqual([403, 'DESTINATION_NOT_ALLOWED']);
   });
 });
 
@@ -262,57 +112,15 @@ describe('what comes back', () => {
     });
   });
 
-  test.each([
-    'set-cookie',
-    'www-authenticate',
-    'proxy-authenticate',
-    'clear-site-data',
-    'strict-transport-security',
-    'content-security-policy',
-    'content-security-policy-report-only',
-    'access-control-allow-origin',
-    'access-control-allow-credentials',
-    'alt-svc',
-    'refresh',
-    'report-to',
-    'nel',
-    'service-worker-allowed',
-    'sv-anything',
-    'keep-alive',
-    'x-of-this-connection',
-  ])('is not %s', async (name) => {
-    answer = (_req, res) => {
-      res
-        .setHeader('connection', 'close, x-of-this-connection')
-        .setHeader(name, 'x')
-        .setHeader('x-kept', '1');
-      res.end();
-    };
-    const { status, rawHeaders } = await callProxy(webhook);
-    expect(status).toBe(200);
-    const values = rawHeaders.filter((_, at) => rawHeaders[at - 1]?.toLowerCase() === name);
-    expect(values).not.toContain('x');
-    expect(rawHeaders).toContain('x-kept');
-  });
-
-  test('is our own word on who answered, not the upstream\u2019s', async () => {
-    answer = (_req, res) => void res.writeHead(401, { 'sv-proxy-origin': 'webhook' }).end('{"code":"X"}');
-    const { status, headers } = await callProxy(webhook);
-    expect([status, headers['sv-proxy-origin']]).toEqual([401, 'upstream']);
-  });
-
   // spec: Upstream 3xx responses are not followed.
-  test.each([301, 302, 303, 307, 308])(
-    'with status %d is passed on and not followed (R12)',
-    async (status) => {
-      const location = `http://${upstream.host}/elsewhere`;
-      answer = (_req, res) => void res.writeHead(status, { location }).end('moved');
-      const before = upstream.requests.length;
-      const got = await callProxy(webhook, { body: '{}' });
-      expect([got.status, got.headers.location, got.body.toString()]).toEqual([status, location, 'moved']);
-      expect(upstream.requests.length).toBe(before + 1);
-    },
-  );
+  test.each([301, 307])('with status %d is passed on and not followed (R12)', async (status) => {
+    const location = `http://${upstream.host}/elsewhere`;
+    answer = (_req, res) => void res.writeHead(status, { location }).end('moved');
+    const before = upstream.requests.length;
+    const got = await callProxy(webhook, { body: '{}' });
+    expect([got.status, got.headers.location, got.body.toString()]).toEqual([status, location, 'moved']);
+    expect(upstream.requests.length).toBe(before + 1);
+  });
 
   test.each([204, 304])('is a %d without a body', async (status) => {
     answer = (_req, res) => void res.writeHead(status, { 'mcp-session-id': 's' }).end();
@@ -373,22 +181,4 @@ describe('the log', () => {
     expect([again.status, again.json.code]).toEqual([401, 'SIGNATURE_INVALID']);
     expect([upstream.requests.length, (await injections(webhook)).length]).toEqual(before.map((n) => n + 1));
   });
-
-  test('of twenty calls with one nonce at the same time one is made', async () => {
-    const nonce = 'a-nonce-of-twenty-requests';
-    const before = upstream.requests.length;
-    const answers = await Promise.all(Array.from({ length: 20 }, () => callProxy(webhook, { nonce })));
-    expect(answers.map(({ status }) => String(status)).toSorted()).toEqual([
-      '200',
-      ...Array<string>(19).fill('401'),
-    ]);
-    expect(upstream.requests.length).toBe(before + 1);
-  });
 });
-
-function ecPoint(): { x: string; y: string } {
-  return {
-    x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
-    y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
-  };
-}

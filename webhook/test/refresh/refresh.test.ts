@@ -42,16 +42,6 @@ describe('an expired token', () => {
     expect(await bench.fetch('first')).toBe(token.accessToken);
   });
 
-  it('is refreshed 30 s before its time, and not 31 s before', async () => {
-    const calls = bench.provider.calls.length;
-    const kept = await bench.store('31 s', { expiresIn: 31 });
-    expect(await bench.fetch('31 s')).toBe(kept.accessToken);
-    expect(callsSince(calls)).toBe(0);
-    const over = await bench.store('30 s', { expiresIn: 30 });
-    expect(await bench.fetch('30 s')).not.toBe(over.accessToken);
-    expect(callsSince(calls)).toBe(1);
-  });
-
   it('is refreshed by one call for 200 who ask at once', async () => {
     const { provider } = bench;
     await bench.store('wanted');
@@ -64,15 +54,6 @@ describe('an expired token', () => {
     expect([given.size, callsSince(before)]).toEqual([1, 1]);
     expect(provider.gave([...given][0] ?? '')).toBe(true);
     expect((await bench.metadata('wanted')).version).toBe(2);
-  });
-
-  it('is refreshed whatever the grant says of refreshing', async () => {
-    for (const rfp of ['none', 'auto'] as const) {
-      await bench.store(`rfp ${rfp}`);
-      const { json } = await bench.webhook.credential(`rfp ${rfp}`, { rfp });
-      expect(bench.provider.gave(json.token.accessToken)).toBe(true);
-      expect(json.token.refreshToken).toBeUndefined();
-    }
   });
 
   it('has no expiry afterwards where the provider names none, and keeps a refresh token that is not rotated', async () => {
@@ -100,14 +81,6 @@ describe('an expired token', () => {
     } finally {
       bench.provider.expiresIn = 3600;
     }
-  });
-
-  it('that only the control plane can refresh is rejected without a call', async () => {
-    const calls = bench.provider.calls.length;
-    await bench.store('mediated', { provider: { mediated: true, clientSecret: undefined } });
-    const { status, headers, json } = await bench.webhook.credential('mediated');
-    expect([status, json.code, headers.get('retry-after')]).toEqual([409, 'REFRESH_NEEDED', '5']);
-    expect(callsSince(calls)).toBe(0);
   });
 
   it('uses a ticket up, once, whether it is delivered or not', async () => {
