@@ -6,8 +6,8 @@ import { crashDrill } from './support/crash-drill.ts';
 import { type StoredState, storedState } from './support/stored-state.ts';
 
 /*
- * R1, with policies and limits on, on the database of the project. Three kills of it run with every `npm test`, in
- * invariants.sqlite.test.ts.
+ * R1, with policies and limits on, on the database of the project. Two kills of it run with every `npm test`:
+ * kill.sqlite.test.ts.
  */
 
 /**

@@ -14,8 +14,8 @@ import { type Canary, formsOfKey, makeCanaries } from './support/canaries.ts';
 import { databaseBytes, databasePath } from './support/database-files.ts';
 import { type Call, clientOf } from './support/management-service.ts';
 import { mcpClientOf } from './support/mcp-steps.ts';
-import { postOauth } from './support/oauth-client.ts';
-import { type PairSession, sessionOn } from './support/pair-sessions.ts';
+import { postOauth, refresh } from './support/oauth-client.ts';
+import { type PairSession, approveOn, sessionOn } from './support/pair-sessions.ts';
 import { storedState } from './support/stored-state.ts';
 import { type PairAgent, agentOn, pathFor, putBypassingRecorder, take } from './support/pair-agents.ts';
 
@@ -34,6 +34,8 @@ let anyone: Call;
 let admin: Call;
 let agent: PairAgent;
 let session: PairSession;
+/** Keys, links and tokens of every further kind. */
+let others: readonly string[];
 const answers: string[] = [];
 const tickets: string[] = [];
 const canaries = [...makeCanaries('first'), ...makeCanaries('second')];
@@ -44,12 +46,13 @@ let service: Haystacks;
 let kept: Haystacks;
 
 beforeAll(async () => {
-  pair = await startPair({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
+  pair = await startPair({ logLevel: 'trace', env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
   const url = pair.controlPlaneUrl();
   anyone = remembering(clientOf(url));
   admin = remembering(clientOf(url, { authorization: `Bearer ${pair.adminKey}` }));
   agent = await agentOn(pair);
   session = await sessionOn(pair, agent.id, { switchMcpOn: true });
+  others = await useOthers();
   await storeAndFetch();
   await replaceAndDelete();
   await provokeErrors();
@@ -67,6 +70,28 @@ function remembering(call: Call): Call {
     answers.push([...answer.headers].join('\n'), answer.text);
     return answer;
   };
+}
+
+async function useOthers(): Promise<readonly string[]> {
+  const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+  const { proxy, key: proxyKey } = (await admin('POST', '/api/proxies', { body })).json;
+  await admin('POST', `/api/proxies/${proxy.id}/reveal-key`);
+  await anyone('POST', '/api/proxy/mcp', { headers: { 'x-mcp-key': proxyKey } });
+  const { key: adminKey } = (await admin('POST', '/api/admin-keys', { body: { name: 'second' } })).json;
+  const member = { email: 'member@example.org', role: 'member' };
+  const { link } = (await admin('POST', '/api/members', { body: member })).json;
+  const linkToken = new URL(link.url as string).searchParams.get('token') ?? '';
+  const unused = await approveOn(pair, agent.id);
+  const next = (await refresh({ service: { anyone } }, session)).json;
+  return [
+    proxyKey,
+    adminKey,
+    linkToken,
+    unused.code,
+    unused.codeVerifier,
+    next.access_token,
+    next.refresh_token,
+  ] as string[];
 }
 
 async function store({ serviceName, body }: Canary): Promise<void> {
@@ -178,27 +203,24 @@ async function provokeErrors(): Promise<void> {
 /** Keys and tickets where they do not belong: in addresses, which programs like to log, and at the other program. */
 async function misplaceKeys(): Promise<void> {
   const outside = clientOf(pair.bypassingRecorder(pair.webhookUrl));
-  for (const key of [
-    agent.apiKey,
-    pair.adminKey,
-    session.accessToken,
-    session.refreshToken,
-    ...tickets.slice(0, 2),
-  ]) {
-    for (const path of [
-      `/nowhere/${key}`,
-      `/api/agents/${key}`,
-      `/api/agents?key=${key}`,
-      `/login/link?token=${key}`,
-    ])
-      await admin('GET', path);
+  const { accessToken, refreshToken, code, codeVerifier } = session;
+  const ofSession = [accessToken, refreshToken, code, codeVerifier];
+  for (const key of [agent.apiKey, pair.adminKey, ...ofSession, ...others, ...tickets.slice(0, 2)]) {
+    // What has no prefix can be told from nothing else where it has no name either.
+    const inPath = /^sv|^mcp_|\./.test(key) ? [`/${key}`] : [''];
+    const names = ['key', 'code', 'code_verifier', 'token', 'access_token', 'refresh_token'];
+    const query = names.map((name) => `${name}=${key}`).join('&');
+    for (const path of inPath) {
+      for (const root of ['/nowhere', '/api/agents']) await admin('GET', `${root}${path}?${query}`);
+      await outside('GET', `/nowhere${path}?key=${key}`);
+    }
+    for (const path of ['/login/link', '/api/mcp-oauth/authorize']) await admin('GET', `${path}?${query}`);
     await anyone('GET', `${pathFor('github')}&key=${key}`);
     await anyone('POST', '/api/login/link', { body: { token: key } });
-    for (const service of ['github', 'a/b'])
-      await mcpClientOf({ anyone }, `${key}x`).call2025('get_credential', { service, key });
-    for (const endpoint of ['token', 'introspect'] as const)
+    await mcpClientOf({ anyone }, `${key}x`).call2025('get_credential', { service: 'github', key });
+    for (const endpoint of ['token', 'revoke', 'introspect'] as const)
       await postOauth({ anyone }, endpoint, { token: `${key}x`, client_id: key, grant_type: key });
-    await outside('GET', `/nowhere/${key}?key=${key}`);
+    await anyone('POST', '/api/mcp-oauth/register', { body: { redirect_uris: [key], [key]: key } });
     await outside('GET', `/v1/credential?ticket=${key}x&key=${key}`, { headers: { 'x-agent-key': key } });
     await outside('POST', `/v1/storage?key=${key}`, {
       body: { key },
@@ -289,6 +311,7 @@ test('there is something to search', () => {
   expect(marks.length).toBeGreaterThan(20);
 });
 
+// spec: The result carries no credential bytes.
 test('no credential is anywhere at the service', () => {
   expect(findings(service, marks)).toEqual([]);
 });
@@ -299,7 +322,7 @@ test('no credential lies open at the webhook either', () => {
 
 describe('keys', () => {
   test('no agent key, admin key, ticket, set-up token or secret of a client is kept or logged by either program', () => {
-    const keys = [agent.apiKey, pair.adminKey, pair.setupToken, ...clientSecrets()];
+    const keys = [agent.apiKey, pair.adminKey, pair.setupToken, ...clientSecrets(), ...others];
     expect(findings(kept, [...keys, ...tickets])).toEqual([]);
     // A signature alone would not open anything, but a ticket is not to be found in parts either.
     const parts = tickets.flatMap((ticket) => ticket.split('.').slice(1));
@@ -308,7 +331,8 @@ describe('keys', () => {
 
   test('no agent key, admin key, ticket or secret of a client travels between the two', () => {
     const { 'its traffic with the webhook': wire = Buffer.alloc(0) } = service;
-    expect(findings({ wire }, [agent.apiKey, pair.adminKey, ...clientSecrets(), ...tickets])).toEqual([]);
+    const keys = [agent.apiKey, pair.adminKey, ...clientSecrets(), ...others, ...tickets];
+    expect(findings({ wire }, keys)).toEqual([]);
   });
 
   test('no HMAC secret and no master key is kept or logged by either program', () => {
@@ -325,6 +349,53 @@ describe('keys', () => {
     expect(text).not.toContain(pair.adminKey);
     for (const secret of hmacSecrets()) expect(text).not.toContain(secret);
   });
+});
+
+test('the database has these columns only, none of which can hold a credential', async () => {
+  const state = storedState(pair.databaseUrl);
+  const { kind } = state;
+  const { background_claims: claims, webhook_outages: outages, ...columns } = await state.columns();
+  // Unused where one process has the database.
+  expect(claims).toBe(kind === 'postgres' ? 'work owner held_until' : undefined);
+  expect(outages).toBe(
+    kind === 'postgres' ? 'vault_id since changed_at next_probe_at probed_at ended_at' : undefined,
+  );
+  expect(columns).toMatchInlineSnapshot(`
+    {
+      "admin_keys": "id vault_id user_id name origin key_hash key_prefix created_at last_used_at",
+      "agents": "id vault_id owner_id name description status mcp_enabled sealing_key_thumbprint key_hash key_prefix key_wrapped created_at last_used_at",
+      "audit_chains": "vault_id head_seq head_hash start_seq start_hash shipped_seq",
+      "audit_events": "vault_id seq id event_type outcome occurred_at agent_id proxy_id user_id service_name event_count detail hash",
+      "cli_logins": "id code_challenge redirect_uri user_code client address expires_at vault_id user_id code_hash address_group bytes asked_at",
+      "cli_sessions": "session_id refresh_hash access_hash access_expires_at former_refresh_hash former_access_hash former_access_expires_at rotated_at rotation_seed_wrapped",
+      "folder_tokens": "vault_id folder_id service_name",
+      "folders": "id vault_id name created_at updated_at",
+      "grants": "id vault_id agent_id service_name grant_expires_at refresh_policy source_group_id created_at",
+      "identities": "issuer subject user_id created_at",
+      "login_links": "token_hash vault_id user_id expires_at",
+      "oauth_access_tokens": "token_hash session_id issued_at expires_at",
+      "oauth_clients": "id name client_uri redirect_uris created_at last_used_at address_group bytes asked_at",
+      "oauth_codes": "code_hash vault_id user_id agent_id client_id client_name redirect_uri code_challenge audience expires_at",
+      "oauth_sessions": "session_id agent_id client_id audience code_hash refresh_hash former_refresh_hash rotated_at rotation_seed_wrapped",
+      "passwords": "user_id password_hash changed_at",
+      "policies": "id vault_id name enabled rules created_at updated_at",
+      "policy_attachments": "vault_id target_type target_id policy_id",
+      "policy_usage": "vault_id target_type target_id rule_id used",
+      "providers": "id vault_id name token_url client_id target_hash auth_method algorithm key_id secret_wrapped created_at updated_at",
+      "proxies": "id vault_id name upstream_url upstream_auth_type service_name agent_id header_templates status key_hash key_prefix key_wrapped created_at revoked_at last_used_at revision delivered_as",
+      "proxy_removals": "vault_id webhook_id proxy_id due_at tries",
+      "refresh_attempts": "vault_id service_name version failures next_at",
+      "schema_migrations": "id name",
+      "sealing_keys": "id wrapped",
+      "sessions": "id vault_id user_id kind token_hash client created_at last_used_at expires_at method",
+      "setup_steps": "vault_id step state marked_at marked_by",
+      "tokens": "vault_id service_name token_type display_name description notes tags created_at updated_at upstream_rejected_at",
+      "users": "id vault_id email role is_owner created_at deleted_at",
+      "vaults": "id created_at locked_at revision",
+      "webhook_links": "vault_id webhook_id url key_id key_wrapped pending_key_id pending_key_wrapped capabilities bound_at bound_by last_seen_at latency_ms aside_until aside_reason aside_strikes",
+      "webhook_log_heads": "vault_id webhook_id epoch seq hash seen_at",
+    }
+  `);
 });
 
 describe('the search itself', () => {

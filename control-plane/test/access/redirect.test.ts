@@ -176,6 +176,15 @@ describe('the redirect to the webhook', () => {
       async (headers) => expectRefusal(await ask(headers), '401 MISSING_KEY'),
     );
 
+    // spec: The API key in a query string was formerly accepted and is no longer accepted.
+    it.each(['key', 'apiKey', 'x-agent-key', 'authorization', 'access_token'])(
+      'has no key in the query, as %s',
+      async (name) => {
+        const path = `${CREDENTIALS}?service=github&${name}=${agent.apiKey}`;
+        expectRefusal(await service.anyone('GET', path), '401 MISSING_KEY');
+      },
+    );
+
     it.each(['Bearer', 'bearer', 'BEARER'])('takes the scheme %s', async (scheme) => {
       expect((await ask({ authorization: `${scheme} ${agent.apiKey}` })).status).toBe(307);
     });

@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { newKey, randomToken } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, BASE_URL, type Call, clientOf } from '../support/management-service.ts';
 import { mountedRoutes } from '../support/mounted-routes.ts';
@@ -104,6 +105,30 @@ test('every other route responds 401 with the same body', async () => {
     expect([route, status, text]).toEqual([route, 401, expected.text]);
 });
 
+test('an admin key or session is accepted in its own form only', async () => {
+  const { admin, anyone, place } = world.service;
+  const { adminKey } = place;
+  const revoked = (await admin('POST', '/api/admin-keys', { body: { name: 'short-lived' } })).json;
+  await admin('DELETE', `/api/admin-keys/${revoked.adminKey.id}`);
+  const expected = await anyone('GET', '/api/me');
+  for (const headers of [
+    { authorization: `Bearer ${newKey('svadmin')}` },
+    { authorization: `Bearer ${revoked.key}` },
+    { authorization: `Basic ${Buffer.from(`admin:${adminKey}`).toString('base64')}` },
+    { authorization: adminKey },
+    { authorization: 'Bearer ' },
+    { 'x-agent-key': adminKey },
+    { cookie: `svault=${randomToken(32)}` },
+    { cookie: `svault=${adminKey}; svault=${adminKey}` },
+  ]) {
+    const answer = await anyone('GET', '/api/me', { headers });
+    expect([answer.status, answer.text]).toEqual([401, expected.text]);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svault"');
+    expect(answer.headers.get('set-cookie')).toBeNull();
+  }
+  expect((await anyone('GET', `/api/me?key=${adminKey}`)).text).toBe(expected.text);
+});
+
 test('the channels of agents and proxies respond 401 to their methods and 405 to every other', async () => {
   const doors = routes.filter((route) => isDoor(route) && !/^(CONNECT|TRACE) /.test(route));
   for (const [route, { status }] of await answers(world.service.anyone, doors)) {
@@ -163,7 +188,8 @@ describe('keys of agents, MCP clients and proxies', () => {
       return `${status} ${json?.code}`;
     };
     for (const token of agent) expect(await denialAt('POST /api/proxy/mcp', token)).toBe('403 INVALID_KEY');
-    expect(await denialAt(`GET ${CREDENTIALS}`, proxyKey)).toBe('403 INVALID_KEY');
+    for (const token of [...agent.slice(1), proxyKey])
+      expect(await denialAt(`GET ${CREDENTIALS}`, token)).toBe('403 INVALID_KEY');
     expect(await denialAt('POST /api/agents/mcp', proxyKey)).toMatch(/^401/);
   });
 

@@ -74,10 +74,12 @@ describe('the audit log', () => {
     },
   );
 
-  it('denies with 503 while an event cannot be written, and recovers', async () => {
+  it('denies with 503 and changes nothing while an event cannot be written, and recovers', async () => {
     const agent = await service.agent('github');
     const heal = await service.state.refuseEvents();
     const answers = await Promise.all([agent.get('github'), agent.get('unknown')]);
+    for (const path of ['/api/vault/lock', `/api/agents/${agent.id}/suspend`])
+      expect((await service.admin('POST', path)).status).toBe(500);
     for (const answer of answers) {
       expect(answer).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
       expect(answer.headers.get('location')).toBeNull();

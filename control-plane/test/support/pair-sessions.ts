@@ -6,7 +6,7 @@ import { type Answer, type Call, clientOf } from './management-service.ts';
 import { REDIRECT, exchangeFields, postOauth } from './oauth-client.ts';
 
 /** Public address of a pair's service (test-kit). */
-export const PAIR_BASE_URL = 'http://127.0.0.1:1';
+const PAIR_BASE_URL = 'http://127.0.0.1:1';
 
 /** What a client has after a person's consent, and every secret that led there. */
 export interface PairSession {
@@ -61,7 +61,7 @@ export async function approveOn(
   return { agentId, clientId, code, codeVerifier, state, cookie };
 }
 
-export const exchangeOn = (anyone: Call, approved: Approved): Promise<Answer> =>
+const exchangeOn = (anyone: Call, approved: Approved): Promise<Answer> =>
   postOauth({ anyone }, 'token', exchangeFields(approved));
 
 /** The whole way to a session of an agent, as an MCP client and a person go it. */

@@ -1,6 +1,8 @@
+import { parseRegistrationLink } from '@svault/compose/binding';
+import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Call, clientOf } from '../support/management-service.ts';
+import { type Answer, type Call, clientOf } from '../support/management-service.ts';
 import { agentOn, storeOn } from '../support/pair-agents.ts';
 import { storedState } from '../support/stored-state.ts';
 
@@ -8,10 +10,20 @@ import { storedState } from '../support/stored-state.ts';
 describe('the link to the reference webhook', () => {
   let pair: TestPair;
   let admin: Call;
+  /** Answers to bindings by a code that is too old, and by a fresh one. */
+  let [late, inTime]: Answer[] = [];
 
   beforeAll(async () => {
-    pair = await startPair();
+    pair = await startPair({ bound: false });
     admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+    const bindAfter = async (ms: number) => {
+      const page = pair.bypassingRecorder(pair.webhookUrl);
+      const body = parseRegistrationLink(await registrationLinkByPage(page, pair.setupToken));
+      pair.clock.advance(ms);
+      return admin('POST', '/api/webhook/bind', { body });
+    };
+    late = await bindAfter(5 * 60_000 + 1_000);
+    inTime = await bindAfter(5 * 60_000 - 1_000);
     await storeOn(pair, 'github', { tokenType: 'PlainText', value: 'a value' });
   });
   afterAll(() => pair.close());
@@ -31,6 +43,14 @@ describe('the link to the reference webhook', () => {
       },
       { timeout: 20_000, interval: 100 },
     );
+
+  // spec: The webhook bind code is valid for 5 minutes.
+  // spec: code (one-time UUID, 5-minute lifetime)
+  // spec: POST /v1/exchange | service, signed | One-time code exchange that establishes the HMAC secret.
+  it('is made by a code of the last five minutes', () => {
+    expect(late).toMatchObject({ status: 502, json: { webhookCode: 'CODE_EXPIRED' } });
+    expect(inTime).toMatchObject({ status: 201, json: { bound: true } });
+  });
 
   it('answers a probe with its capabilities', async () => {
     const { json } = await admin('GET', '/api/webhook');

@@ -208,6 +208,12 @@ describe('metadata', () => {
     const { content, answer } = await client.call2025('show_credential', { service: 'calendar' });
     const known = { displayName: 'calendar', tokenType: 'JWT', hasRefreshToken: true };
     expect(content).toEqual({ ...CALENDAR, ...known });
+    expect((await client.call2025('show_credential', { service: 'github' })).content).toEqual({
+      ...GITHUB,
+      displayName: 'GitHub',
+      tokenType: 'PlainText',
+      hasRefreshToken: false,
+    });
     expect((await client.call2025('show_credential', { service: 'unstored' })).content).toEqual({
       ...GITHUB,
       serviceName: 'unstored',

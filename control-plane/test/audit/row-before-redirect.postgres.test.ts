@@ -1,10 +1,10 @@
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { agentOn } from './support/pair-agents.ts';
-import { storedState } from './support/stored-state.ts';
+import { agentOn } from '../support/pair-agents.ts';
+import { storedState } from '../support/stored-state.ts';
 
-// The promise of invariants.test.ts that shows in another way on PostgreSQL.
+// On PostgreSQL, whose lock shows what waits; row-before-redirect.sqlite.test.ts looks into the files.
 
 let pair: TestPair;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => pair.close());
 
-test('9: the row is written before the redirect leaves', async () => {
+test('the row is written before the redirect leaves', async () => {
   const state = storedState(pair.databaseUrl);
   const agent = await agentOn(pair, 'github');
   const holder = new pg.Client({ connectionString: pair.databaseUrl });
