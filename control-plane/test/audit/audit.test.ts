@@ -89,17 +89,6 @@ describe('the audit log', () => {
     expect((await agent.get('github')).status).toBe(307);
   });
 
-  it('does not delete an expired grant whose event cannot be written', async () => {
-    const agent = await service.agent();
-    const body = { serviceName: 'hourly', expiresInSeconds: 3600 };
-    await service.admin('POST', `/api/agents/${agent.id}/grants`, { body });
-    service.clock.advance(3600_000);
-    const heal = await service.state.refuseEvents();
-    expect(await agent.get('hourly')).toMatchObject({ status: 503, json: { code: 'AUDIT_UNAVAILABLE' } });
-    await heal();
-    expect(await agent.get('hourly')).toMatchObject({ status: 403, json: { code: 'GRANT_EXPIRED' } });
-  });
-
   it('coalesces the denials of a suspended agent into one event a minute, after the first, over a stop', async () => {
     const agent = await service.agent('github');
     await service.admin('POST', `/api/agents/${agent.id}/suspend`);

@@ -7,6 +7,7 @@ export interface Operation {
   /** With its parameters in braces. */
   readonly path: string;
   readonly isPublic: boolean;
+  readonly takesBody: boolean;
   /** Everything a caller can set: `path.id`, `query.cursor`, `body.name`. */
   readonly places: readonly string[];
 }
@@ -58,6 +59,7 @@ export async function operationsIn(anyone: Call): Promise<readonly Operation[]> 
           method: method.toUpperCase(),
           path,
           isPublic: security.length === 0,
+          takesBody: requestBody !== undefined,
           places: [...new Set(said)],
         };
       }),
