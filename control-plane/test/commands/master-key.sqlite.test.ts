@@ -60,9 +60,7 @@ describe('no start, and no byte changed', () => {
   beforeAll(makeDatabase);
 
   test.each([
-    ['another key', () => randomToken(32)],
     ['a key with one bit changed', () => flipped(key())],
-    ['the key backwards', () => Buffer.from(key(), 'base64url').reverse().toString('base64url')],
     ['zeros', () => 'A'.repeat(43)],
   ])('%s', async (_what, wrong) => {
     const before = await digest();

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { isWellFormedKey } from '@svault/shared';
-import { startService } from '../support/management-service.ts';
 import { useService } from '../support/use-service.ts';
 
 const service = useService();
@@ -37,21 +36,16 @@ describe('specification, states: Agent', () => {
     expect(answer.json).toMatchObject({ code: 'INVALID_ARGUMENT', issues: [{ path: 'name' }] });
   });
 
-  test('active → suspend → suspended; a repeat changes nothing', async () => {
+  test('active → suspend → suspended → resume → active; a repeat changes nothing', async () => {
     const { agent } = await create();
-    for (const _ of [1, 2]) {
-      const answer = await service.admin('POST', `/api/agents/${agent.id}/suspend`);
-      expect([answer.status, answer.json.status]).toEqual([200, 'suspended']);
-    }
-  });
-
-  test('suspended → resume → active; a repeat changes nothing', async () => {
-    const { agent } = await create();
-    await service.admin('POST', `/api/agents/${agent.id}/suspend`);
-    for (const _ of [1, 2]) {
-      const answer = await service.admin('POST', `/api/agents/${agent.id}/resume`);
-      expect([answer.status, answer.json.status]).toEqual([200, 'active']);
-    }
+    for (const [verb, status] of [
+      ['suspend', 'suspended'],
+      ['resume', 'active'],
+    ] as const)
+      for (const _ of [1, 2]) {
+        const answer = await service.admin('POST', `/api/agents/${agent.id}/${verb}`);
+        expect([answer.status, answer.json.status]).toEqual([200, status]);
+      }
   });
 
   // spec: Agent | active or suspended | delete | none stated | deleted | Requests get 403 AGENT_INACTIVE.
@@ -105,29 +99,12 @@ describe('changing and listing', () => {
     expect(taken.json).not.toHaveProperty('sealingKeyThumbprint');
   });
 
-  test('GET /api/agents lists in pages, with deleted agents only by status=deleted', async () => {
-    const own = await startService();
-    try {
-      const ids: string[] = [];
-      for (const name of ['a', 'b', 'c', 'd', 'e']) {
-        own.clock.advance(1_000);
-        ids.push((await own.admin('POST', '/api/agents', { body: { name } })).json.agent.id);
-      }
-      await own.admin('DELETE', `/api/agents/${ids[1]}`);
-      const seen: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const query = cursor === undefined ? '' : `&cursor=${cursor}`;
-        const page = await own.admin('GET', `/api/agents?limit=2${query}`);
-        expect(page.json.items.length).toBeLessThanOrEqual(2);
-        seen.push(...page.json.items.map(({ id }: { id: string }) => id));
-        cursor = page.json.nextCursor;
-      } while (cursor !== undefined);
-      expect(seen).toEqual([ids[0], ids[2], ids[3], ids[4]]);
-      const deleted = await own.admin('GET', '/api/agents?status=deleted');
-      expect(deleted.json.items.map(({ id }: { id: string }) => id)).toEqual([ids[1]]);
-    } finally {
-      await own.stop();
-    }
+  test('GET /api/agents lists deleted agents only by status=deleted', async () => {
+    const { agent } = await create();
+    await service.admin('DELETE', `/api/agents/${agent.id}`);
+    const listed = async (query: string) =>
+      (await service.admin('GET', `/api/agents?limit=100${query}`)).text;
+    expect(await listed('')).not.toContain(agent.id);
+    expect(await listed('&status=deleted')).toContain(agent.id);
   });
 });

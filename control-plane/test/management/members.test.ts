@@ -54,14 +54,11 @@ describe('POST /api/members', () => {
     });
     const token = new URL(json.link.url).searchParams.get('token');
     expect((await service.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(401);
-  });
-
-  test('the event of a new member has neither the link nor the address', async () => {
-    const { id, link } = await addMember(service, 'admin', 'logged@example.org');
-    const { text, json } = await service.admin('GET', '/api/audit?eventType=MEMBER_CREATED&limit=1');
-    expect(json.items[0]).toMatchObject({ userId: ownerId, detail: { memberId: id, role: 'admin' } });
-    expect(text).not.toContain('logged@example.org');
-    expect(text).not.toContain(new URL(link).searchParams.get('token'));
+    const logged = await service.admin('GET', '/api/audit?eventType=MEMBER_CREATED&limit=1');
+    const detail = { memberId: json.member.id, role: 'member' };
+    expect(logged.json.items[0]).toMatchObject({ userId: ownerId, detail });
+    expect(logged.text).not.toContain('new.person@example.org');
+    expect(logged.text).not.toContain(token);
   });
 
   test('an address in use gets the same CONFLICT, whichever account uses it', async () => {
@@ -102,23 +99,10 @@ describe('POST /api/members', () => {
   });
 });
 
-test('GET /api/members lists the members of the account only, oldest first, in pages', async () => {
-  service.clock.advance(1_000);
-  const last = await addMember(service, 'member');
-  const people: { readonly email: string; readonly createdAt: string }[] = [];
-  let cursor = '';
-  do {
-    const { json } = await service.admin('GET', `/api/members?limit=2${cursor}`);
-    people.push(...json.items);
-    cursor = json.nextCursor === undefined ? '' : `&cursor=${json.nextCursor}`;
-  } while (cursor !== '');
-  const emails = people.map(({ email }) => email);
-  expect(new Set(emails).size).toBe(emails.length);
-  expect(emails).toContain('owner@example.org');
-  expect(emails.at(-1)).toBe(last.email);
-  const times = people.map(({ createdAt }) => createdAt);
-  expect(times).toEqual(times.toSorted());
-  expect((await stranger('GET', '/api/members')).json.items).toHaveLength(1);
+test('GET /api/members lists the members of the account only', async () => {
+  expect((await stranger('GET', '/api/members')).json.items).toMatchObject([
+    { email: 'stranger@example.org' },
+  ]);
 });
 
 describe('a change of role', () => {
@@ -141,11 +125,11 @@ describe('a change of role', () => {
     expect([await statusOf(session, '/api/members'), await statusOf(program)]).toEqual([200, 401]);
   });
 
-  test('setting the same role changes and logs nothing', async () => {
+  test('setting the same role logs nothing', async () => {
     const { id } = await addMember(service, 'member');
     const before = await lastEvents(1);
-    for (const body of [{}, { role: 'member' }])
-      expect((await service.admin('PATCH', `/api/members/${id}`, { body })).json.role).toBe('member');
+    const body = { role: 'member' };
+    expect((await service.admin('PATCH', `/api/members/${id}`, { body })).json.role).toBe('member');
     expect(await lastEvents(1)).toEqual(before);
   });
 });
@@ -218,22 +202,6 @@ describe('the owner', () => {
     }
     expect((await service.admin('GET', '/api/me')).json).toMatchObject({ role: 'admin', isOwner: true });
   });
-});
-
-test('members of another account get the answer of unknown ids', async () => {
-  const { id } = await addMember(service, 'member');
-  const calls: [string, string, object?][] = [
-    ['PATCH', '', { role: 'admin' }],
-    ['DELETE', ''],
-    ['POST', '/link'],
-  ];
-  for (const [method, suffix, body] of calls) {
-    const ask = (member: string) => stranger(method, `/api/members/${member}${suffix}`, { body });
-    const foreign = await ask(id);
-    expect([method, foreign.status]).toEqual([method, 404]);
-    expect(foreign.text).toBe((await ask(`${id.slice(0, -4)}AAAA`)).text);
-    expect(foreign.text).toBe((await ask('x')).text);
-  }
 });
 
 test('a start whose SV_BOOTSTRAP_EMAIL names a member fails', async () => {

@@ -101,38 +101,19 @@ describe('a proxy', () => {
     expect((await session('POST', `${path}/revoke`)).status).toBe(200);
     expect((await session('DELETE', path)).status).toBe(204);
   });
-
-  test('GET /api/proxies lists oldest first, in pages', async () => {
-    service.clock.advance(1);
-    const first = await made();
-    service.clock.advance(1);
-    const second = await made();
-    const all: string[] = [];
-    for (let cursor = ''; ;) {
-      const { items, nextCursor } = (await service.admin('GET', `/api/proxies?limit=2${cursor}`)).json;
-      all.push(...(items as { id: string }[]).map(({ id }) => id));
-      if (nextCursor === undefined) break;
-      cursor = `&cursor=${nextCursor}`;
-    }
-    expect(all.slice(-2)).toEqual([first.id, second.id]);
-    expect(new Set(all).size).toBe(all.length);
-  });
 });
 
 describe('invalid settings of a proxy', () => {
   test('settings without what the upstreamAuthType needs are rejected', async () => {
-    const { serviceName: _none, ...noService } = TOKEN_PROXY;
-    expect(issuesOf(await create(noService))).toEqual({ serviceName: expect.stringContaining('missing') });
-    const { agentId: _nobody, ...noAgent } = sessionProxy();
-    expect(issuesOf(await create(noAgent))).toEqual({ agentId: expect.stringContaining('missing') });
-    expect(issuesOf(await create({ ...sessionProxy(), serviceName: 'github' }))).toHaveProperty(
-      'serviceName',
-    );
-    expect(issuesOf(await create({ ...TOKEN_PROXY, serviceName: 'a/b' }))).toHaveProperty('serviceName');
-    expect(issuesOf(await create({ ...TOKEN_PROXY, upstreamAuthType: 'token' }))).toHaveProperty(
-      'upstreamAuthType',
-    );
-    expect(issuesOf(await create({ ...TOKEN_PROXY, upstream: 'x' }))).toHaveProperty('upstream');
+    for (const [body, path, message] of [
+      [{ ...TOKEN_PROXY, serviceName: undefined }, 'serviceName', 'missing'],
+      [{ ...TOKEN_PROXY, serviceName: 'a/b' }, 'serviceName', 'service name'],
+      [{ ...sessionProxy(), agentId: undefined }, 'agentId', 'missing'],
+      [{ ...sessionProxy(), serviceName: 'github' }, 'serviceName', 'Token'],
+      [{ ...TOKEN_PROXY, upstreamAuthType: 'token' }, 'upstreamAuthType', ''],
+      [{ ...TOKEN_PROXY, upstream: 'x' }, 'upstream', ''],
+    ] as const)
+      expect(issuesOf(await create(body))).toEqual({ [path]: expect.stringContaining(message) });
   });
 
   test('an agent that is unknown, deleted or of another account is rejected', async () => {
@@ -181,17 +162,14 @@ describe('invalid settings of a proxy', () => {
   test.each(['authorization', 'Cookie', 'X-API-Key', 'api-key', 'PRIVATE-TOKEN'])(
     'a literal value of the header %s is rejected',
     async (name) => {
-      const literal = { headerTemplates: { [name]: 'ghp_secret' } };
-      expect(issuesOf(await create({ ...TOKEN_PROXY, ...literal }))).toEqual({
-        [`headerTemplates.${name}`]: expect.stringContaining('${TOKEN}'),
+      const headerTemplates = { [name]: 'ghp_secret' };
+      const path = `headerTemplates.${name}`;
+      expect(issuesOf(await create({ ...TOKEN_PROXY, headerTemplates }))).toEqual({
+        [path]: expect.stringContaining('${TOKEN}'),
       });
-      expect(issuesOf(await create({ ...sessionProxy(), ...literal }))).toHaveProperty([
-        `headerTemplates.${name}`,
-      ]);
-      for (const marker of ['${TOKEN}', '$<TOKEN>'])
-        expect((await create({ ...TOKEN_PROXY, headerTemplates: { [name]: `x ${marker}` } })).status).toBe(
-          201,
-        );
+      expect(issuesOf(await create({ ...sessionProxy(), headerTemplates }))).toHaveProperty([path]);
+      const injected = { ...TOKEN_PROXY, headerTemplates: { [name]: 'x $<TOKEN>' } };
+      expect((await create(injected)).status).toBe(201);
     },
   );
 
@@ -202,30 +180,16 @@ describe('invalid settings of a proxy', () => {
       });
   });
 
-  test.each(
-    [
-      'host',
-      'Content-Length',
-      'transfer-encoding',
-      'connection',
-      'te',
-      'X-Forwarded-For',
-      'proxy-x',
-      'sv-ticket',
-    ].concat(['a b', 'é', '']),
-  )('a template for the header %j is rejected', async (name) => {
-    const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates: { [name]: '${TOKEN}' } });
-    expect([status, json.issues[0].path]).toEqual([422, expect.stringMatching(/^headerTemplates/)]);
+  // What a template may be is decided by the schema of the protocol.
+  test.each([
+    [{ 'Content-Length': '${TOKEN}' }, 'headerTemplates'],
+    [{ 'a b': '${TOKEN}' }, 'headerTemplates'],
+    [{ 'x-a': 'a\r\nb' }, 'headerTemplates.x-a'],
+  ])('the templates %j are rejected', async (headerTemplates, path) => {
+    const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates });
+    expect([status, json.issues[0].path]).toEqual([422, expect.stringContaining(path)]);
+    expect(JSON.stringify(json)).not.toContain('a\\r\\nb');
   });
-
-  test.each(['a\r\nb', 'a\nb', '\0', 'é', '\u007f'])(
-    'the template %j is rejected, since no header can hold it',
-    async (text) => {
-      const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates: { 'x-a': text } });
-      expect([status, json.issues[0].path]).toEqual([422, 'headerTemplates.x-a']);
-      expect(JSON.stringify(json)).not.toContain(JSON.stringify(text));
-    },
-  );
 
   test('rejected settings store nothing', async () => {
     const count = async () => (await service.admin('GET', '/api/proxies?limit=100')).json.items.length;

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { startLinkedService } from '../support/linked-service.ts';
-import { type Answer, type Call, clientOf, startService } from '../support/management-service.ts';
+import { type Answer, type Call, clientOf } from '../support/management-service.ts';
+import { serviceInTest } from '../support/use-service.ts';
 
 let pair: TestPair;
 let admin: Call;
@@ -42,6 +43,8 @@ describe('POST /api/tokens', () => {
     });
     expect(store.url).toBe(`${pair.webhookUrl}/v1/store`);
     expect(store.expiresAt).toBe('2026-11-20T12:05:00.000Z');
+    const claims: unknown = JSON.parse(Buffer.from(store.ticket.split('.')[1], 'base64url').toString());
+    expect(claims).toMatchObject({ ifv: 0 });
     expect(await storeSecret(store, 'canary')).toBe(200);
     expect(await storeSecret(store, 'canary')).toBe(401);
 
@@ -57,20 +60,15 @@ describe('POST /api/tokens', () => {
 
   test('a second token of the same name gets CONFLICT', async () => {
     await create('twice');
-    const again = await create('twice');
-    expect([again.status, again.json.code]).toEqual([409, 'CONFLICT']);
+    expect(await create('twice')).toMatchObject({ status: 409, json: { code: 'CONFLICT' } });
   });
 
   test('without a webhook the request fails and stores nothing', async () => {
-    const alone = await startService();
-    try {
-      const body = { serviceName: 'github', tokenType: 'PlainText' };
-      const answer = await alone.admin('POST', '/api/tokens', { body });
-      expect([answer.status, answer.json.code]).toEqual([502, 'WEBHOOK_NOT_CONFIGURED']);
-      expect((await alone.admin('GET', '/api/tokens')).json.items).toEqual([]);
-    } finally {
-      await alone.stop();
-    }
+    const alone = await serviceInTest();
+    const body = { serviceName: 'github', tokenType: 'PlainText' };
+    const answer = await alone.admin('POST', '/api/tokens', { body });
+    expect([answer.status, answer.json.code]).toEqual([502, 'WEBHOOK_NOT_CONFIGURED']);
+    expect((await alone.admin('GET', '/api/tokens')).json.items).toEqual([]);
   });
 });
 
@@ -101,49 +99,43 @@ describe('DELETE /api/tokens/{serviceName}', () => {
   });
 
   test('deleting a token with the webhook offline ends access, and a retry deletes the credential', async () => {
-    const linked = await startLinkedService();
-    try {
-      await linked.bind();
-      const { id } = await linked.agent('orphan');
-      const body = { serviceName: 'orphan', tokenType: 'PlainText' };
-      await linked.admin('POST', '/api/tokens', { body });
-      linked.webhook.fault = (path) => (path === '/v1/storage' ? 'break' : undefined);
-      const away = await linked.admin('DELETE', '/api/tokens/orphan');
-      expect([away.status, away.json]).toEqual([200, { serviceName: 'orphan', webhook: 'unreachable' }]);
-      expect((await linked.admin('GET', `/api/agents/${id}/grants`)).json.items).toEqual([]);
+    const linked = await linkedInTest();
+    const { id } = await linked.agent('orphan');
+    const body = { serviceName: 'orphan', tokenType: 'PlainText' };
+    await linked.admin('POST', '/api/tokens', { body });
+    linked.webhook.fault = (path) => (path === '/v1/storage' ? 'break' : undefined);
+    const away = await linked.admin('DELETE', '/api/tokens/orphan');
+    expect([away.status, away.json]).toEqual([200, { serviceName: 'orphan', webhook: 'unreachable' }]);
+    expect((await linked.admin('GET', `/api/agents/${id}/grants`)).json.items).toEqual([]);
 
-      linked.webhook.fault = () => ({ status: 200, body: '{"deleted":true}' });
-      const repeat = await linked.admin('DELETE', '/api/tokens/orphan');
-      expect([repeat.status, repeat.json.webhook]).toEqual([200, 'deleted']);
-      const [last] = await linked.log('&eventType=TOKEN_DELETED');
-      expect(last).toMatchObject({ serviceName: 'orphan', outcome: 'success' });
-    } finally {
-      await linked.stop();
-    }
+    linked.webhook.fault = () => ({ status: 200, body: '{"deleted":true}' });
+    const repeat = await linked.admin('DELETE', '/api/tokens/orphan');
+    expect([repeat.status, repeat.json.webhook]).toEqual([200, 'deleted']);
+    const [last] = await linked.log('&eventType=TOKEN_DELETED');
+    expect(last).toMatchObject({ serviceName: 'orphan', outcome: 'success' });
   });
 
   test('tokens are listed without webhook data while the webhook disconnects, lies or hangs', async () => {
-    const linked = await startLinkedService({}, { timeouts: {} });
-    try {
-      await linked.bind();
-      await linked.admin('POST', '/api/tokens', { body: { serviceName: 'a', tokenType: 'PlainText' } });
-      for (const fault of [
-        'hang',
-        'break',
-        { status: 200, body: '{"results":[{"serviceName":"a"}]}' },
-      ] as const) {
-        linked.webhook.fault = () => fault;
-        for (const path of ['/api/tokens', '/api/tokens/a']) {
-          const answer = await linked.admin('GET', path);
-          expect([path, answer.status]).toEqual([path, 200]);
-          expect(answer.text).not.toContain('"webhook"');
-        }
+    const linked = await linkedInTest({ timeouts: {} });
+    await linked.admin('POST', '/api/tokens', { body: { serviceName: 'a', tokenType: 'PlainText' } });
+    const lie = { status: 200, body: '{"results":[{"serviceName":"a"}]}' };
+    for (const fault of ['hang', 'break', lie] as const) {
+      linked.webhook.fault = () => fault;
+      for (const path of ['/api/tokens', '/api/tokens/a']) {
+        const answer = await linked.admin('GET', path);
+        expect([path, answer.status]).toEqual([path, 200]);
+        expect(answer.text).not.toContain('"webhook"');
       }
-    } finally {
-      await linked.stop();
     }
   });
 });
+
+async function linkedInTest(options?: Parameters<typeof startLinkedService>[1]) {
+  const linked = await startLinkedService({}, options);
+  onTestFinished(() => linked.stop());
+  await linked.bind();
+  return linked;
+}
 
 describe('GET /api/tokens/{serviceName}/history', () => {
   const historyOf = async (name: string, query = '') => {
@@ -154,35 +146,21 @@ describe('GET /api/tokens/{serviceName}/history', () => {
     };
   };
 
-  test('the history lists the events of one token, newest first', async () => {
+  test('the history lists the events of one token, newest first and in pages', async () => {
     await create('remembered');
     await create('other');
     await admin('PATCH', '/api/tokens/remembered', { body: { notes: 'n' } });
     const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
     await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'remembered' } });
-    await admin('POST', '/api/tokens/remembered/store-ticket');
-    const { items } = await historyOf('remembered');
-    const types = [
-      'TOKEN_STORE_TICKET',
-      'GRANT_CREATED',
-      'TOKEN_UPDATED',
-      'TOKEN_STORE_TICKET',
-      'TOKEN_CREATED',
-    ];
-    expect(items.map(({ eventType }) => eventType)).toEqual(types);
-    expect(new Set(items.map(({ serviceName }) => serviceName))).toEqual(new Set(['remembered']));
-
-    const paged: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await historyOf(
-        'remembered',
-        `?limit=2${cursor === undefined ? '' : `&cursor=${cursor}`}`,
-      );
-      paged.push(...page.items.map(({ eventType }) => eventType));
+    const seen: { eventType: string; serviceName: string }[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const page = await historyOf('remembered', `?limit=3${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      seen.push(...page.items);
       cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    expect(paged).toEqual(types);
+    }
+    const types = ['GRANT_CREATED', 'TOKEN_UPDATED', 'TOKEN_STORE_TICKET', 'TOKEN_CREATED'];
+    expect(seen.map(({ eventType }) => eventType)).toEqual(types);
+    expect(new Set(seen.map(({ serviceName }) => serviceName))).toEqual(new Set(['remembered']));
   });
 
   test('the history of a deleted token is NOT_FOUND, and the log still has its events', async () => {

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { type ManagementService, startService } from './management-service.ts';
+import {
+  type ManagementService,
+  type Place,
+  makePlace,
+  serveOn,
+  startService,
+} from './management-service.ts';
 
 /** A service for the tests of a file or a `describe`; its members are there once the first `beforeAll` has run. */
 export function useService(more?: Readonly<Record<string, string>>): ManagementService {
@@ -13,8 +19,12 @@ export function useService(more?: Readonly<Record<string, string>>): ManagementS
 }
 
 /** A service for the rest of a test. */
-export async function serviceInTest(more?: Readonly<Record<string, string>>): Promise<ManagementService> {
-  const service = await startService(more);
+export const serviceInTest = async (more?: Readonly<Record<string, string>>): Promise<ManagementService> =>
+  serveInTest(await makePlace(more));
+
+/** A service on a place, for the rest of a test. */
+export async function serveInTest(place: Place): Promise<ManagementService> {
+  const service = await serveOn(place);
   onTestFinished(() => service.stop());
   return service;
 }
