@@ -1,7 +1,6 @@
 interface RefusalBody {
   readonly error?: string;
   readonly code?: string;
-  /** The problem of each invalid member of the request. */
   readonly issues?: readonly { readonly path: string; readonly message: string }[];
 }
 

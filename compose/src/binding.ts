@@ -23,7 +23,6 @@ export async function bind(admin: AdminClient, registration: Registration): Prom
 
 /**
  * Binds the webhook unless it is bound already.
- *
  * @param makeLink prints a registration link of that webhook
  * @throws Error where the control plane is bound to another address
  */

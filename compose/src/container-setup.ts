@@ -21,14 +21,12 @@ const PLACE: PairPlace = {
     'docker compose stop stops both, docker compose stop webhook the webhook alone: the kill switch. The next\ndocker compose up goes on with the same files.',
 };
 
-/** A setting that compose.yaml hands over. */
 function setting(name: string): string {
   const value = process.env[name];
   if (value === undefined || value === '') throw new Error(`${name} is not set: .env.example shows how`);
   return value;
 }
 
-/** Its address in the network of the containers: the control plane answers to no name that is not its own. */
 async function reachedBy(hostAndPort: string): Promise<string> {
   const { hostname, port } = new URL(`http://${hostAndPort}`);
   const { address } = await lookup(hostname, { family: 4 });

@@ -1,21 +1,6 @@
 import { expectEqual } from './demo-narrator.ts';
 import type { Pair } from './pair.ts';
 
-/** The demo's agent: what it can ask the control plane with its key and nothing else. */
-export interface DemoAgent {
-  /** Makes it at the control plane; before that it has neither id nor key. */
-  make(): Promise<string>;
-  id(): string;
-  ask(serviceName: string, redirect?: Redirect): Promise<Response>;
-  /** The credential's text, by way of the 307. */
-  fetch(serviceName: string): Promise<string>;
-  /** The credential's text, by way of the address that the MCP tool gives in its place. */
-  fetchByTool(serviceName: string): Promise<string>;
-  /** @throws Error when the answer is another one; @returns status and code for the narrator */
-  refused(serviceName: string, status: number, code: string): Promise<string>;
-  countGrants(): Promise<number>;
-}
-
 /** Whether to go on to the webhook, or to look at the 307 itself. */
 type Redirect = 'follow' | 'manual';
 
@@ -25,14 +10,16 @@ const MCP_PATH = '/api/agents/mcp';
 const accessTokenIn = async (answer: Response): Promise<string> =>
   ((await answer.json()) as { token: { accessToken: string } }).token.accessToken;
 
-export function demoAgent({ admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'controlPlaneUrl'>): DemoAgent {
+/** The demo's agent: what it can ask the control plane with its key and nothing else. */
+export function demoAgent({ admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'controlPlaneUrl'>) {
   let made = { id: '', key: '' };
   const get = (path: string, redirect: Redirect): Promise<Response> =>
     fetch(controlPlaneUrl + path, { headers: { authorization: `Bearer ${made.key}` }, redirect });
-  const ask: DemoAgent['ask'] = (serviceName, redirect = 'follow') =>
+  const ask = (serviceName: string, redirect: Redirect = 'follow'): Promise<Response> =>
     get(`${PATH}?service=${serviceName}`, redirect);
   return {
-    make: async () => {
+    /** Before that it has neither id nor key. */
+    make: async (): Promise<string> => {
       const answer = await admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', {
         name: 'demo',
         mcpEnabled: true,
@@ -40,10 +27,12 @@ export function demoAgent({ admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'cont
       made = { id: answer.agent.id, key: answer.apiKey };
       return made.id;
     },
-    id: () => made.id,
+    id: (): string => made.id,
     ask,
-    fetch: async (serviceName) => accessTokenIn(await ask(serviceName)),
-    fetchByTool: async (service) => {
+    /** The credential's text, by way of the 307. */
+    fetch: async (serviceName: string): Promise<string> => accessTokenIn(await ask(serviceName)),
+    /** The same, by way of the address that the MCP tool gives in its place. */
+    fetchByTool: async (service: string): Promise<string> => {
       const params = { name: 'get_credential', arguments: { service } };
       const answer = await fetch(controlPlaneUrl + MCP_PATH, {
         method: 'POST',
@@ -60,13 +49,14 @@ export function demoAgent({ admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'cont
       expectEqual("whether the tool's result holds the credential", text.includes(accessToken), false);
       return accessToken;
     },
-    refused: async (serviceName, status, code) => {
+    /** @throws Error when the answer is another one; @returns status and code for the narrator */
+    refused: async (serviceName: string, status: number, code: string): Promise<string> => {
       const answer = await ask(serviceName);
       const answered = `${answer.status} ${((await answer.json()) as { code: string }).code}`;
       expectEqual('the answer', answered, `${status} ${code}`);
       return answered;
     },
-    countGrants: async () =>
+    countGrants: async (): Promise<number> =>
       ((await (await get(PATH, 'follow')).json()) as { grants: readonly unknown[] }).grants.length,
   };
 }

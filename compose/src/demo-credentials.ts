@@ -5,9 +5,7 @@ import { type DemoOutside, INSTALLATION } from './demo-outside.ts';
 
 export interface DemoCredential {
   readonly serviceName: string;
-  /** What the narrator calls it. */
   readonly kind: string;
-  /** What goes to `POST /v1/store`. */
   readonly body: { readonly tokenType: string } & Record<string, unknown>;
   /** Whether it is what `accessToken` must be when it is delivered. */
   readonly isRight: (accessToken: string) => boolean;

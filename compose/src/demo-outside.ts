@@ -7,9 +7,7 @@ import { randomToken } from '@svault/shared';
 
 /** What lies outside in real life: an MCP server, and providers of credentials. */
 export interface DemoOutside {
-  /** An origin, which is also its entry of `allowedHosts`. */
   readonly url: string;
-  /** What the providers hand out. */
   readonly issued: Issued;
   /** The first that the OAuth provider takes. */
   readonly refreshToken: string;
@@ -37,7 +35,6 @@ export const INSTALLATION = '42';
 
 /**
  * Starts all of it in this process.
- *
  * @param at where the programs reach it, and where it listens for that: at a free port of the loopback unless given
  */
 export async function startOutside(

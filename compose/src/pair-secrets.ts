@@ -15,7 +15,6 @@ const KEY_BYTES = 32;
 
 /**
  * Each secret is a file of mode 0600 in a folder of mode 0700, as the programs' `…_FILE` settings read it.
- *
  * @param webhookDir where those of the webhook are, if the control plane must not find them in its own folder
  */
 export function pairSecrets(dir: string, webhookDir = dir): PairSecrets {

@@ -17,7 +17,6 @@ export interface PairOptions {
   /** 0 or absent: a free port. */
   readonly controlPlanePort?: number;
   readonly webhookPort?: number;
-  /** Further `SV_…` settings, for both programs. */
   readonly env?: Readonly<Record<string, string>>;
   readonly ownerEmail?: string;
   readonly onLine?: (program: ProgramName, line: string) => void;

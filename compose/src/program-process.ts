@@ -29,9 +29,7 @@ export type Launcher = readonly [string, ...string[]];
 
 export interface SpawnOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Where relative paths of the settings lead. */
   readonly cwd: string;
-  /** Receives every line that the program writes. */
   readonly onLine?: (line: string) => void;
   /** A command that the program is run by, such as `['taskset', '-c', '0']`. */
   readonly launcher?: Launcher;
@@ -91,7 +89,6 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 
 /**
  * Runs another subcommand of a program to its end, while `serve` runs.
- *
  * @returns what it wrote to stdout
  * @throws Error with what it wrote to stderr when it exits with another code than 0
  */

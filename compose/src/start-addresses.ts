@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { isFree } from './free-port.ts';
 
 /** Where the pair listens: both on 127.0.0.1. */
 export interface StartPorts {
@@ -50,21 +49,11 @@ export const adviceOn = (problem: string, dir: string): string =>
 const takenBy = (setting: string, port: number): string =>
   `port ${port} of 127.0.0.1 is taken by another program: stop that, or choose a port with ${setting}=…`;
 
-async function isTaken(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    return false;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return true;
-    throw new CannotStart(`cannot listen on 127.0.0.1:${port}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  } finally {
-    server.close();
-  }
-}
+const isTaken = async (port: number): Promise<boolean> =>
+  !(await isFree(port).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CannotStart(`cannot listen on 127.0.0.1:${port}: ${reason}`, { cause: error });
+  }));
 
 /** Asked without a key, since it may be anybody's program. */
 async function isControlPlane(url: string): Promise<boolean> {

@@ -4,7 +4,6 @@ export interface PairPlace {
   readonly files: string;
   /** A command of the shell that prints the admin key. */
   readonly showAdminKey: string;
-  /** How it is stopped, as a sentence. */
   readonly stopping: string;
 }
 
@@ -55,6 +54,5 @@ ${place.stopping}
 `;
 }
 
-/** A path as one word of a shell, left alone where it needs no quotes. */
 const inShell = (path: string): string =>
   /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { NO_COMPOSE, composeReads, hasCompose } from './compose-reads.ts';
-import { composeProject, projectPaths, repositoryProject } from '../src/webhook-project/compose-project.ts';
+import { composeProject, repositoryProject } from '../src/webhook-project/compose-project.ts';
 import { type ProjectValues, readEnvFile } from '../src/webhook-project/env-file.ts';
 import { madeSecrets, privateFolders, secretPaths } from '../src/webhook-project/project-secrets.ts';
 import { TUNNEL_METHODS, type TunnelMethod } from '../src/webhook-project/tunnel-methods.ts';
@@ -60,10 +60,6 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
     expect(textOf(method, '.env')).not.toMatch(/^[A-Z_]*(?:TOKEN|KEY|SECRET|PASSPHRASE)=/m);
     for (const folder of privateFolders(method))
       expect(textOf(method, '.gitignore')).toContain(`/${folder}/\n`);
-  });
-
-  it('lists its files as it writes them', () => {
-    expect(composeProject(method, valuesFor(method)).map(({ path }) => path)).toEqual(projectPaths(method));
   });
 
   it('reads its .env back', () => {

@@ -1,4 +1,4 @@
-import type { ProjectKind } from './project-kind.ts';
+import type { ProjectKind } from './project-file.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 

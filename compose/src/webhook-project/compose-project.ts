@@ -25,23 +25,20 @@ export function composeProject(method: TunnelMethod, values: ProjectValues): rea
 }
 
 /** Where they are. */
-export const projectPaths = (method: TunnelMethod): readonly string[] => [
-  COMPOSE_FILE,
-  ENV_FILE,
-  README_FILE,
-  IGNORE_FILE,
-  ...(TUNNELS[method].files ?? []).map(({ path }) => path),
-];
+export const projectPaths = (method: TunnelMethod): readonly string[] =>
+  composeProject(method, exampleFor(method)).map(({ path }) => path);
+
+const exampleFor = (method: TunnelMethod): ProjectValues => ({
+  webhookUrl: method === 'tailscale' ? 'https://vault.tail1234.ts.net' : 'https://vault.example.org',
+  serviceUrl: 'https://svault.example.org',
+  projectName: 'svault-webhook',
+  owner: { uid: 1_000, gid: 1_000 },
+  more: {},
+});
 
 /** The same for those who deploy without the client: with examples for what `init` asks, and a script that makes the secrets. */
 export function repositoryProject(method: TunnelMethod): readonly ProjectFile[] {
-  const values: ProjectValues = {
-    webhookUrl: method === 'tailscale' ? 'https://vault.tail1234.ts.net' : 'https://vault.example.org',
-    serviceUrl: 'https://svault.example.org',
-    projectName: 'svault-webhook',
-    owner: { uid: 1_000, gid: 1_000 },
-    more: {},
-  };
+  const values = exampleFor(method);
   return [
     { path: COMPOSE_FILE, text: composeFile(method, 'repository') },
     { path: '.env.example', text: envFile(method, values, 'repository') },

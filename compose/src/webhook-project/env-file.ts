@@ -1,5 +1,5 @@
 import { WEBHOOK_IMAGE } from './compose-file.ts';
-import type { ProjectKind } from './project-kind.ts';
+import type { ProjectKind } from './project-file.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
@@ -13,7 +13,6 @@ export interface ProjectValues {
   readonly projectName: string;
   /** Numbers of the user that the containers run as. */
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** Further settings by their names. */
   readonly more: Readonly<Record<string, string>>;
 }
 

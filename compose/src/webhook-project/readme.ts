@@ -1,4 +1,4 @@
-import type { ProjectKind } from './project-kind.ts';
+import type { ProjectKind } from './project-file.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
@@ -97,7 +97,6 @@ interface Words {
   readonly maker: string;
 }
 
-/** The parts that differ with the client and without it. */
 const WORDS: Readonly<Record<ProjectKind, (webhookUrl: string) => Words>> = {
   init: (webhookUrl) => ({
     origin: '',

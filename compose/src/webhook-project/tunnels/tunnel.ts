@@ -2,7 +2,6 @@ import type { ProjectFile } from '../project-file.ts';
 
 /** How the internet reaches a webhook whose port is not published: one container, and the company that runs the tunnel. */
 export interface Tunnel {
-  /** What people call it. */
   readonly title: string;
   readonly secret?: TunnelSecret;
   /** Further services of compose.yaml, indented by two spaces. */
@@ -10,7 +9,6 @@ export interface Tunnel {
   /** What the webhook's own service has besides, four spaces in. */
   readonly webhookExtras?: string;
   readonly files?: readonly ProjectFile[];
-  /** Folders that its container writes to. */
   readonly folders?: readonly string[];
   /** Further lines of .env. @param url of the webhook */
   readonly settings: (url: URL) => Readonly<Record<string, string>>;
@@ -24,15 +22,12 @@ export interface Tunnel {
 
 /** What its container proves itself with. */
 export interface TunnelSecret {
-  /** As `--set` names it. */
   readonly name: string;
   readonly question: string;
-  /** What each of its kind begins with. */
   readonly begins: string;
   readonly path: string;
   /** The problem of a value, as the end of a sentence; never contains the secret. */
   readonly problem: (secret: string) => string | undefined;
-  /** What its file says. */
   readonly fileText: (secret: string) => string;
 }
 
