@@ -49,7 +49,6 @@ export async function bundlePackage(into: string): Promise<string> {
 
 /**
  * The same in one CommonJS file, which is what Node's single executables start with.
- *
  * @param into the file
  * @returns the licenses of the bundled packages
  */

@@ -4,7 +4,6 @@ import type { Metafile } from 'esbuild';
 
 /**
  * The licenses of the packages that a bundle has code of, as they ask for: each with its name, version and text.
- *
  * @param folder that the bundle's paths are relative to
  * @throws Error where a package comes without a license
  */

@@ -33,7 +33,19 @@ export class Failure extends Error {
   get exitCode(): number {
     return EXIT_CODES[this.exit].code;
   }
+
+  /** The same, with more to say of it. */
+  saying(message: string, exit = this.exit): Failure {
+    return new Failure(exit, message, { code: this.code, cause: this });
+  }
 }
+
+/** What a call gives, or what is made of its failure, which may be thrown as another one. */
+export const orElse = <T>(call: Promise<T>, otherwise: (failure: Failure) => T): Promise<T> =>
+  call.catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    return otherwise(error);
+  });
 
 /**
  * The text for a person: one line that names where its code is explained, harmless even where another machine wrote parts of

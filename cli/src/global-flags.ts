@@ -13,7 +13,6 @@ export interface GlobalFlags {
   readonly color: boolean;
   /** Shows each request on stderr, without secrets, and where an error comes from. */
   readonly debug?: true;
-  /** Prints the requests it would send, and sends none. */
   readonly dryRun?: true;
 }
 

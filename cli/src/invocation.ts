@@ -8,7 +8,6 @@ export interface Invocation {
   /** Whether stdout shows colours: a terminal that knows them, no `--no-color`, no NO_COLOR. */
   readonly color: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 

@@ -6,3 +6,7 @@ export function jsonIn(text: string): unknown {
     return undefined;
   }
 }
+
+/** Without the members that nobody gave. */
+export const given = (members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -15,9 +15,8 @@ const WORST_FIRST: readonly ExitName[] = ['interrupted', 'denied', 'unavailable'
 const HOPELESS: readonly ExitName[] = ['interrupted', 'denied', 'unavailable', 'rateLimited'];
 
 /**
- * Does the same for several things, in their order. One that fails is said on stderr, and the others go on. A single one that
- * fails is the failure itself. Ctrl-C ends it. Under `--dry-run` each shows its requests.
- *
+ * Does the same for several things, in their order. One that fails is said on stderr, and the others go on. A single
+ * one that fails is the failure itself. Ctrl-C ends it. Under `--dry-run` each shows its requests.
  * @param named how a line on stderr names it
  * @throws every error that is not a Failure
  */

@@ -4,9 +4,8 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Invocation } from './invocation.ts';
 
 /**
- * A folder for files that can be made again. Only this user can write to it, since code is loaded from there. Makes it where it
- * is missing.
- *
+ * A folder for files that can be made again. Only this user can write to it, since code is loaded from there. Makes it
+ * where it is missing.
  * @returns undefined where there is none that is this user's alone
  */
 export function privateCacheFolder(env: Invocation['env'], name: string): string | undefined {
@@ -48,7 +47,6 @@ const isOfNobodyElse = ({ uid, mode }: Stats): boolean =>
 /** There, as in /tmp, others may add, and neither move nor remove what is not theirs. */
 const STICKY = 0o1000;
 
-/** All folders that it is in. */
 const above = (path: string): string[] => {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...above(parent)];

@@ -90,9 +90,8 @@ const leadingOn = (command: Command): Command =>
   });
 
 /**
- * What a person reads of a command line that commander does not take: one line, which leads on. What stood in the place of an
- * operand or behind a flag is not repeated: it may be a secret that was typed there, and logs keep stderr.
- *
+ * What a person reads of a command line that commander does not take: one line, which leads on. What stood in the place
+ * of an operand or behind a flag is not repeated: it may be a secret that was typed there, and logs keep stderr.
  * @param said by commander, which puts a suggestion on a separate line
  * @param command whose flags and operands they would have been
  */
@@ -118,14 +117,12 @@ const helpCommand = (program: Command): Command =>
     .argument('[command...]', 'its words, such as tokens get')
     .action((words: readonly string[]) => commandAt(program, words).help());
 
-/** @throws CommanderError where a word is no command */
 function commandAt(from: Command, [word, ...others]: readonly string[]): Command {
   if (word === undefined) return from;
   const next = from.commands.find((each) => each.name() === word || each.aliases().includes(word));
   return next === undefined ? from.error(`error: unknown command '${word}'`) : commandAt(next, others);
 }
 
-/** Shortcuts for the `tokens` and `grants` commands. */
 const shortcutCommands = (action: Action): readonly Command[] => [
   listTokens(action, 'ls').summary('list tokens: tokens list'),
   getToken(action).summary('print a credential: tokens get'),

@@ -19,7 +19,6 @@ const DIRECTORY_BYTES = 88;
 
 /**
  * Signs an executable of one architecture that has no signature.
- *
  * @param identifier what the code is called, such as `svault`
  * @throws Error where it has one, or is no such executable
  */

@@ -12,7 +12,6 @@ const KEYRING_ASSET = 'keyring.node';
 
 /**
  * Builds the single file of a platform, and the file of the licenses of its parts.
- *
  * @param into folder for `svault-PLATFORM-ARCH` and `svault-PLATFORM-ARCH.licenses.txt`; made where it is missing
  * @returns the executable's path
  */

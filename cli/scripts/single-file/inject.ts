@@ -23,11 +23,9 @@ export interface Ingredients {
 
 /**
  * Puts a script and its assets into a copy of a Node. Neither a start-up snapshot nor compiled code goes along: Node's
- * documentation excludes both where the target is another platform, and one that all targets share is tested with one of them.
- *
- * Node 26 could do this alone, by `--build-sea`; what that made for macOS on Intel crashed, and this way did not
- * (nodejs/node issue 65479).
- *
+ * documentation excludes both where the target is another platform, and one that all targets share is tested with one
+ * of them. Node 26 could do this alone, by `--build-sea`; what that made for macOS on Intel crashed, and this way did
+ * not (nodejs/node issue 65479).
  * @param work an existing folder for what lies between
  */
 export function inject({ script, assets, preparer, node }: Ingredients, work: string, into: string): void {

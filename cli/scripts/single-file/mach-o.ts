@@ -68,7 +68,6 @@ export function segmentOf({ segments }: MachO, name: string): Segment {
 
 /**
  * Makes room for a signature at the end of an executable that has none, and says so in its header.
- *
  * @param bytes of a signature that goes to this place in the file
  * @returns the executable, with zeros where the signature goes
  * @throws Error where it has one, or no room in its header

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Failure, usage } from '../failure.ts';
+import { Failure, orElse, usage } from '../failure.ts';
 import { unique } from '../one-by-one.ts';
-import { plainLine } from '../output/plain-line.ts';
+import { listed } from '../output/plain-line.ts';
 import type { ApiClient } from './api-client.ts';
 
 /** An agent, as the control plane describes it. */
@@ -49,12 +49,10 @@ export async function agentReferred(client: ApiClient, reference: string): Promi
 
 async function agentWithId(client: ApiClient, reference: string): Promise<AgentReference | undefined> {
   if (!/^agt_[\w-]+$/.test(reference)) return undefined;
-  try {
-    return await client.read(`/api/agents/${reference}`, namedSchema);
-  } catch (error) {
-    if (error instanceof Failure && error.exit === 'notFound') return undefined;
-    throw error;
-  }
+  return orElse<AgentReference | undefined>(client.read(`/api/agents/${reference}`, namedSchema), (error) => {
+    if (error.exit !== 'notFound') throw error;
+    return undefined;
+  });
 }
 
 /** Two texts that look the same are the same name, in any Unicode form that a terminal sends. */
@@ -75,11 +73,6 @@ async function agentCalled(client: ApiClient, reference: string): Promise<AgentR
       : `there is no agent ${reference}; like it: ${listed(alike)}`,
   );
 }
-
-const SHOWN = 10;
-
-const listed = (items: readonly string[]): string =>
-  [...items.slice(0, SHOWN), ...(items.length > SHOWN ? ['…'] : [])].map(plainLine).join(', ');
 
 function looksLike(name: string, reference: string): boolean {
   const [one, other] = [name.toLowerCase(), reference.toLowerCase()];

@@ -40,10 +40,7 @@ const PAGE_ITEMS = 100;
 /** More than any account has. */
 const MAX_PAGES = 1_000;
 
-/**
- * @param who 'admin' refuses an agent's login before anything is sent
- * @throws Failure denied
- */
+/** @param who 'admin' refuses an agent's login before anything is sent. @throws Failure denied */
 export async function apiClient(
   invocation: Invocation,
   who: 'admin' | 'anybody' = 'admin',

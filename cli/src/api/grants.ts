@@ -6,7 +6,6 @@ export const grantSchema = z.looseObject({
   id: z.string(),
   serviceName: z.string(),
   status: z.string(),
-  /** Null: until revoked. */
   grantExpiresAt: z.string().nullable(),
   refreshPolicy: z.string(),
   sourceGroupId: z.string().nullable(),

@@ -1,5 +1,5 @@
 import { isServiceName } from '@svault/shared';
-import { Failure, usage } from '../failure.ts';
+import { orElse, usage } from '../failure.ts';
 import { plainLine } from '../output/plain-line.ts';
 
 /**
@@ -23,14 +23,8 @@ export const tokenPath = (name: string): string => `/api/tokens/${encodeURICompo
  * whatever is not there.
  * @throws Failure
  */
-export async function aboutToken<T>(name: string, call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'NOT_FOUND') throw error;
-    throw new Failure('notFound', `there is no token ${name}; svault ls lists those there are`, {
-      code: error.code,
-      cause: error,
-    });
-  }
-}
+export const aboutToken = <T>(name: string, call: () => Promise<T>): Promise<T> =>
+  orElse(call(), (error) => {
+    if (error.code !== 'NOT_FOUND') throw error;
+    throw error.saying(`there is no token ${name}; svault ls lists those there are`, 'notFound');
+  });

@@ -7,7 +7,6 @@ import { plainLine } from '../output/plain-line.ts';
 
 /** Docker's compose, as it is on this machine, for the project in one folder. */
 export interface ComposeEngine {
-  /** As people call it. */
   readonly name: string;
   /** Runs a command of compose; all that it says goes to stderr. */
   show(...args: readonly string[]): Promise<Ended>;
@@ -23,7 +22,7 @@ const COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
  * Finds compose: version 2, which is a part of docker, or else version 1.
  * @throws Failure unavailable where neither is installed
  */
-export async function composeEngine(invocation: Invocation, folder: string): Promise<ComposeEngine> {
+async function composeEngine(invocation: Invocation, folder: string): Promise<ComposeEngine> {
   const surroundings = { cwd: folder, env: composeEnv(invocation.env), signal: invocation.signal };
   const { terminal, flags } = invocation;
   const toStderr = (line: string): void => terminal.err(`${plainLine(line)}\n`);
@@ -63,6 +62,14 @@ export async function composeEngine(invocation: Invocation, folder: string): Pro
   );
 }
 
+/** Compose for a project that it takes, where an engine answers. @throws Failure */
+export async function readyEngine(invocation: Invocation, folder: string): Promise<ComposeEngine> {
+  const compose = await composeEngine(invocation, folder);
+  await mustBeWhole(compose, folder);
+  await mustAnswer(compose);
+  return compose;
+}
+
 /** Variables that would override .env, or reach a process that needs no key. */
 const NOT_FOR_COMPOSE =
   /^(?:SV_|SVAULT_|TS_|COMPOSE_(?:FILE|PROJECT_NAME|PROFILES|ENV_FILES|DISABLE_ENV_FILE)$)/;
@@ -76,13 +83,13 @@ const composeEnv = (env: Invocation['env']): Record<string, string> =>
   );
 
 /** @throws Failure usage for a project that compose does not take; it has said why */
-export async function mustBeWhole(compose: ComposeEngine, folder: string): Promise<void> {
+async function mustBeWhole(compose: ComposeEngine, folder: string): Promise<void> {
   const { code } = await compose.show('config', '--quiet');
   if (code !== 0) throw usage(`the project in ${folder} is not complete; see the output of compose above`);
 }
 
 /** @throws Failure unavailable where no engine does */
-export async function mustAnswer(compose: ComposeEngine): Promise<void> {
+async function mustAnswer(compose: ComposeEngine): Promise<void> {
   const { code, lastLine } = await compose.try('ps');
   if (code === 0) return;
   throw new Failure(

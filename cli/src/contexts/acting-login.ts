@@ -23,7 +23,6 @@ export interface ActingLogin {
 
 /**
  * The login to act with: `--context`, else SVAULT_KEY with SVAULT_BASE_URL, else SVAULT_CONTEXT, else the current one.
- *
  * @throws Failure usage for a name that there is not, or a SVAULT_… that is malformed; denied where no login exists
  */
 export async function actingLogin(invocation: Invocation): Promise<ActingLogin> {
@@ -70,10 +69,9 @@ export async function notSignedIn(store: Pick<ContextStore, 'list'>): Promise<Fa
 
 /**
  * The login of a machine: SVAULT_KEY with SVAULT_BASE_URL. Neither is kept.
- *
  * @returns undefined without SVAULT_KEY
- * @throws Failure usage where one of the two is missing or malformed; an empty key too, since to go on with another login is not
- *   what a script meant whose key did not arrive
+ * @throws Failure usage where one of the two is missing or malformed; an empty key too, since to go on with another
+ *   login is not what a script meant whose key did not arrive
  */
 export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin | undefined {
   const { SVAULT_KEY: key, SVAULT_BASE_URL: address } = env;

@@ -3,7 +3,7 @@ import { usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { configFolder, makeFolder, whileLocked } from './config-folder.ts';
 import { type KeptContexts, contextsFile } from './contexts-file.ts';
-import { keptSecrets, secretsFile } from './kept-secrets.ts';
+import { keptSecrets } from './kept-secrets.ts';
 import { systemKeychain } from './keychain.ts';
 
 /** New secrets are written down though Ctrl-C was pressed: those before them may be worth nothing any more. */
@@ -15,7 +15,7 @@ export async function localContextStore(
 ): Promise<ContextStore> {
   const folder = await configFolder(invocation);
   const file = contextsFile(folder);
-  const secrets = keptSecrets(systemKeychain(invocation), secretsFile(folder));
+  const secrets = keptSecrets(systemKeychain(invocation), folder);
   const locked = async <T>(
     name: string,
     action: () => Promise<T>,

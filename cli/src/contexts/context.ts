@@ -21,48 +21,33 @@ export interface AgentContext extends CommonContext {
   readonly keyPrefix: string;
 }
 
-/** What a context acts with. */
-export type ContextSecrets = SessionSecrets | KeySecrets;
-
 /** Of a sign-in by browser (`/api/cli/login/…`). */
-export interface SessionSecrets {
-  readonly kind: 'session';
-  readonly accessToken: string;
+const sessionSchema = z.object({
+  kind: z.literal('session'),
+  accessToken: z.string(),
   /** ISO 8601, by the clock of this machine. */
-  readonly accessExpiresAt: string;
-  readonly refreshToken: string;
-}
-
-export interface KeySecrets {
-  readonly kind: 'key';
+  accessExpiresAt: z.string(),
+  refreshToken: z.string(),
+});
+const keySchema = z.object({
+  kind: z.literal('key'),
   /** `svagent_…` or `svadmin_…`. */
-  readonly key: string;
+  key: z.string(),
   /** Private JWK that sealed credentials are opened with; of agents. */
-  readonly sealingKey?: Readonly<Record<string, string>> | undefined;
-}
+  sealingKey: z.record(z.string(), z.string()).optional(),
+});
 
-/** As they are kept, in a file or a keychain. */
-export const contextSecretsSchema: z.ZodType<ContextSecrets> = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('session'),
-    accessToken: z.string(),
-    accessExpiresAt: z.string(),
-    refreshToken: z.string(),
-  }),
-  z.object({
-    kind: z.literal('key'),
-    key: z.string(),
-    sealingKey: z.record(z.string(), z.string()).optional(),
-  }),
-]);
-
-/** Where the secrets of a login are: in the system's keychain, or in a file that its user alone can read. */
-type SecretsHome = 'keychain' | 'file';
+/** What a context acts with, as it is kept in a file or a keychain. */
+export const contextSecretsSchema = z.discriminatedUnion('kind', [sessionSchema, keySchema]);
+export type SessionSecrets = Readonly<z.infer<typeof sessionSchema>>;
+export type KeySecrets = Readonly<z.infer<typeof keySchema>>;
+export type ContextSecrets = SessionSecrets | KeySecrets;
 
 /** A login that is kept, and where its secrets are. */
 export type KeptContext = Context & {
   readonly secrets: {
-    readonly home: SecretsHome;
+    /** The system's keychain, or a file that its user alone can read. */
+    readonly home: 'keychain' | 'file';
     /** New with each sign-in, so that no secret is ever taken for that of another control plane or person. */
     readonly id: string;
   };

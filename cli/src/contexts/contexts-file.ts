@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { safeAddress } from '../http/service-address.ts';
 import { isContextName } from './context-name.ts';
 import type { KeptContext } from './context.ts';
-import { type KeptDocument, keptDocument } from './private-file.ts';
+import { keptDocument } from './private-file.ts';
 
 const common = {
   // A file that was changed by hand must not lead a key to where it would be read on the way.
@@ -18,25 +18,18 @@ const documentSchema = z.object({
   current: z.string().nullable(),
   contexts: z.record(z.string().refine(isContextName), recordSchema),
 });
-type ContextsDocument = z.infer<typeof documentSchema>;
 
 /** Which logins there are; without secrets. */
 export interface KeptContexts {
   readonly current: string | undefined;
-  /** By name. */
   readonly contexts: ReadonlyMap<string, KeptContext>;
 }
 
 /** `contexts.json` of a folder. */
-interface ContextsFile {
-  read(): Promise<KeptContexts>;
-  write(kept: KeptContexts): Promise<void>;
-}
-
-export function contextsFile(folder: string): ContextsFile {
-  const file: KeptDocument<ContextsDocument> = keptDocument(join(folder, 'contexts.json'), documentSchema);
+export function contextsFile(folder: string) {
+  const file = keptDocument(join(folder, 'contexts.json'), documentSchema);
   return {
-    read: async () => {
+    read: async (): Promise<KeptContexts> => {
       const { current = null, contexts = {} } = (await file.read()) ?? {};
       const named = Object.entries(contexts).map(([name, record]) => [name, { name, ...record }] as const);
       return {
@@ -44,7 +37,7 @@ export function contextsFile(folder: string): ContextsFile {
         contexts: new Map(named),
       };
     },
-    write: ({ current, contexts }) =>
+    write: ({ current, contexts }: KeptContexts): Promise<void> =>
       file.write({
         current: current ?? null,
         contexts: Object.fromEntries(

@@ -9,92 +9,91 @@ import { keptDocument, rehearsePrivateFile } from './private-file.ts';
 
 const ID_BYTES = 12;
 
-/** Where secrets of new logins go, and those of each login are found: in the keychain, else in the file. */
-interface KeptSecrets {
-  /** Puts them where they are kept from now on; those for the file only once {@link writeFile} says so. */
-  add(name: string, secrets: ContextSecrets): Promise<KeptContext['secrets'] & { readonly note: string }>;
-  /** @throws Failure */
-  read(context: KeptContext): Promise<ContextSecrets>;
-  /** Before those that are kept become worthless. @throws Failure where no others could be put in their place now */
-  rehearse(context: KeptContext): Promise<void>;
-  /** Only under the folder's lock. @throws Failure */
-  replace(context: KeptContext, secrets: ContextSecrets, inUse: readonly KeptContext[]): Promise<void>;
-  /** Takes those of the file that are not in use out of it, and adds. Only under the folder's lock. */
-  writeFile(inUse: readonly KeptContext[], added?: ReadonlyMap<string, ContextSecrets>): Promise<void>;
-  /** @returns why they are still in the keychain; undefined where they are not */
-  removeFromKeychain(context: Pick<KeptContext, 'name' | 'secrets'>): Promise<string | undefined>;
-}
+const documentSchema = z.object({ secrets: z.record(z.string(), contextSecretsSchema) });
 
-export function keptSecrets(keychain: Keychain, file: SecretsFile): KeptSecrets {
-  const writeFile: KeptSecrets['writeFile'] = (inUse, added = new Map()) =>
-    file.write(
-      added,
-      new Set(inUse.filter(({ secrets }) => secrets.home === 'file').map(({ secrets }) => secrets.id)),
-    );
+/** Where secrets of new logins go, and those of each login are found: in the keychain, else in `secrets.json` of a folder. */
+export function keptSecrets(keychain: Keychain, folder: string) {
+  const file = keptDocument(join(folder, 'secrets.json'), documentSchema);
+  const inFile = async (): Promise<Readonly<Record<string, ContextSecrets>>> =>
+    (await file.read())?.secrets ?? {};
+
+  /** Takes those of the file that are not in use out of it, and adds. Only under the folder's lock. @throws Failure */
+  const writeFile = async (
+    inUse: readonly KeptContext[],
+    added: ReadonlyMap<string, ContextSecrets> = new Map(),
+  ): Promise<void> => {
+    const ids = inUse.filter(({ secrets }) => secrets.home === 'file').map(({ secrets }) => secrets.id);
+    const present = Object.entries(await inFile());
+    const kept = [...present, ...added].filter(([id]) => ids.includes(id));
+    if (kept.length > 0 || present.length > 0) await file.write({ secrets: Object.fromEntries(kept) });
+  };
+  const inKeychain = async (context: KeptContext): Promise<ContextSecrets | undefined> => {
+    const text = await reached(context, keychain.read(accountOf(context)));
+    return text === undefined ? undefined : contextSecretsSchema.safeParse(jsonIn(text)).data;
+  };
+
   return {
-    add: async (name, secrets) => {
+    /** Puts them where they are kept from now on; those for the file only once {@link writeFile} says so. */
+    add: async (
+      name: string,
+      secrets: ContextSecrets,
+    ): Promise<KeptContext['secrets'] & { readonly note: string }> => {
       const id = randomBytes(ID_BYTES).toString('base64url');
       try {
         await keychain.write(accountOf({ name, secrets: { id } }), JSON.stringify(secrets));
         return { home: 'keychain', id, note: 'its secrets are in the system’s keychain' };
       } catch (error) {
         if (!(error instanceof KeychainAway)) throw error;
-        return {
-          home: 'file',
-          id,
-          note: `its secrets are in ${file.path}, since there is no keychain (${error.message})`,
-        };
+        const note = `its secrets are in ${file.path}, since there is no keychain (${error.message})`;
+        return { home: 'file', id, note };
       }
     },
-    read: async (context) => {
+    /** @throws Failure */
+    read: async (context: KeptContext): Promise<ContextSecrets> => {
+      const { home, id } = context.secrets;
       const found =
-        context.secrets.home === 'file'
-          ? await file.read(context.secrets.id)
-          : await inKeychain(keychain, context);
+        home === 'file' ? new Map(Object.entries(await inFile())).get(id) : await inKeychain(context);
       if (found !== undefined) return found;
-      const where = context.secrets.home === 'file' ? file.path : 'the system’s keychain';
+      const where = home === 'file' ? file.path : 'the system’s keychain';
       throw new Failure(
         'denied',
         `the secrets of ${context.name} are not in ${where} any more: svault login --as ${context.name}`,
       );
     },
-    rehearse: async ({ secrets: { home } }) => {
-      if (home === 'file') await file.rehearse();
+    /** Before those that are kept become worthless. @throws Failure where no others could be put in their place now */
+    rehearse: async ({ secrets: { home } }: KeptContext): Promise<void> => {
+      if (home === 'file') await rehearsePrivateFile(file.path);
     },
-    replace: async (context, secrets, inUse) => {
+    /** Only under the folder's lock. @throws Failure */
+    replace: async (
+      context: KeptContext,
+      secrets: ContextSecrets,
+      inUse: readonly KeptContext[],
+    ): Promise<void> => {
       if (context.secrets.home === 'file') return writeFile(inUse, new Map([[context.secrets.id, secrets]]));
-      await reached(context, () => keychain.write(accountOf(context), JSON.stringify(secrets)));
+      await reached(context, keychain.write(accountOf(context), JSON.stringify(secrets)));
     },
     writeFile,
-    removeFromKeychain: async (context) => {
+    /** @returns why they are still in the keychain; undefined where they are not */
+    removeFromKeychain: async (context: KeptContext): Promise<string | undefined> => {
       if (context.secrets.home === 'file') return undefined;
-      try {
-        await keychain.remove(accountOf(context));
-        return undefined;
-      } catch (error) {
-        if (error instanceof KeychainAway) return error.message;
-        throw error;
-      }
+      return keychain.remove(accountOf(context)).then(
+        () => undefined,
+        (error: unknown) => {
+          if (error instanceof KeychainAway) return error.message;
+          throw error;
+        },
+      );
     },
   };
 }
 
-const accountOf = ({
-  name,
-  secrets,
-}: {
-  readonly name: string;
-  readonly secrets: { readonly id: string };
-}): string => `${name} ${secrets.id}`;
+const accountOf = ({ name, secrets }: { name: string; secrets: { id: string } }): string =>
+  `${name} ${secrets.id}`;
 
-async function inKeychain(keychain: Keychain, context: KeptContext): Promise<ContextSecrets | undefined> {
-  const text = await reached(context, () => keychain.read(accountOf(context)));
-  return text === undefined ? undefined : contextSecretsSchema.safeParse(jsonIn(text)).data;
-}
-
-async function reached<T>({ name }: KeptContext, action: () => Promise<T>): Promise<T> {
+async function reached<T>({ name }: KeptContext, asked: Promise<T>): Promise<T> {
   try {
-    return await action();
+    return await asked;
   } catch (error) {
     if (!(error instanceof KeychainAway)) throw error;
     throw new Failure(
@@ -103,34 +102,4 @@ async function reached<T>({ name }: KeptContext, action: () => Promise<T>): Prom
       { cause: error },
     );
   }
-}
-
-const documentSchema = z.object({ secrets: z.record(z.string(), contextSecretsSchema) });
-
-/** `secrets.json` of a folder, for where there is no keychain. */
-interface SecretsFile {
-  readonly path: string;
-  read(id: string): Promise<ContextSecrets | undefined>;
-  /** @throws Failure where nothing could be written now */
-  rehearse(): Promise<void>;
-  /** Changes it, and deletes all secrets that are not in use. Only under the folder's lock. */
-  write(changed: ReadonlyMap<string, ContextSecrets>, inUse: ReadonlySet<string>): Promise<void>;
-}
-
-export function secretsFile(folder: string): SecretsFile {
-  const file = keptDocument(join(folder, 'secrets.json'), documentSchema);
-  return {
-    path: file.path,
-    read: async (id) => {
-      const { secrets = {} } = (await file.read()) ?? {};
-      return Object.hasOwn(secrets, id) ? secrets[id] : undefined;
-    },
-    rehearse: () => rehearsePrivateFile(file.path),
-    write: async (changed, inUse) => {
-      const present = Object.entries((await file.read())?.secrets ?? {});
-      const kept = [...present, ...changed].filter(([id]) => inUse.has(id));
-      if (kept.length === 0 && present.length === 0) return;
-      await file.write({ secrets: Object.fromEntries(kept) });
-    },
-  };
 }

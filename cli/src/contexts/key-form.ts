@@ -1,4 +1,3 @@
-/** Who a key makes of its holder. */
 type KeyKind = 'admin' | 'agent';
 
 /**

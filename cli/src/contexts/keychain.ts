@@ -3,7 +3,6 @@ import { usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 
-/** What svault's entries are filed under. */
 const SERVICE = 'svault';
 const MAX_REASON = 100;
 
@@ -41,7 +40,6 @@ export function systemKeychain({ env }: Pick<Invocation, 'env'>): Keychain {
   };
 }
 
-/** What the keychain's library says; it may be long. */
 function reasonOf(error: unknown): string {
   const text = plainLine(error instanceof Error ? error.message : String(error));
   return text.length > MAX_REASON ? `${text.slice(0, MAX_REASON - 1)}…` : text;

@@ -56,7 +56,6 @@ async function checkPrivate(file: FileHandle, path: string): Promise<void> {
   if (found.size > MAX_BYTES) refused('is larger than svault ever writes it: delete it, and sign in again');
 }
 
-/** Of a text that is about to grow. */
 const SPARE_BYTES = 4 * 1024;
 
 /**
@@ -121,15 +120,12 @@ async function removeLeftovers(path: string): Promise<void> {
 const cannotBeWritten = (path: string, error: unknown): Failure =>
   new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });
 
-/** Version of the stored format; a later one may mean something else. */
 const VERSION = 1;
 
 /** A JSON file of this user's, with a version. */
 export interface KeptDocument<T> {
   readonly path: string;
-  /** @returns undefined where there is none. @throws Failure */
   read(): Promise<T | undefined>;
-  /** @throws Failure */
   write(document: T): Promise<void>;
 }
 

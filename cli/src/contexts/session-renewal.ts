@@ -16,7 +16,6 @@ type SessionGrant = z.infer<typeof sessionGrantSchema>;
 
 /** Before its end a session is renewed already, so that no request is on its way meanwhile. */
 const MARGIN_MS = 30_000;
-/** How long a control plane may take to respond after Ctrl-C. */
 const GRACE_MS = 500;
 
 /** @param askedAt when the answer was asked for, by this machine's clock, ms */

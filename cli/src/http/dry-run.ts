@@ -11,6 +11,16 @@ export class DryRunDone extends Error {
  */
 export const SOME_WEBHOOK = 'https://webhook.invalid';
 
+/** Ends the command with what it would send, under `--dry-run`. @throws DryRunDone */
+export function endWhereDry(
+  invocation: Pick<Invocation, 'terminal' | 'flags'>,
+  request: OutgoingRequest,
+): void {
+  if (invocation.flags.dryRun !== true) return;
+  showInstead(invocation, request);
+  throw new DryRunDone();
+}
+
 /** Prints a request instead of sending it: one line of JSON for each with `--format json`, else to be read by people. */
 export function showInstead(
   { terminal, flags }: Pick<Invocation, 'terminal' | 'flags'>,

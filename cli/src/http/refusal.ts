@@ -13,7 +13,6 @@ const bodySchema = z.object({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
 
-/** Characters of what another machine said. */
 const MAX_MESSAGE = 1_000;
 
 const EXIT_OF_STATUS: Readonly<Record<number, ExitName>> = {
@@ -63,11 +62,7 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
 const secondsIn = (header: string | undefined): number | undefined =>
   header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 
-/**
- * What an answer says.
- * @param from who answered
- * @throws Failure for a refusal, and for what no svault answers
- */
+/** What an answer says. @param from who answered. @throws Failure for a refusal, and for what no svault answers */
 export function understood<T>(answer: IncomingAnswer, from: URL, schema: z.ZodType<T>): T {
   if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, from);
   const read = schema.safeParse(answer.text === '' ? undefined : jsonIn(answer.text));

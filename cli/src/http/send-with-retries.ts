@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Invocation } from '../invocation.ts';
 import { type IncomingAnswer, type OutgoingRequest, send } from './send.ts';
 
-/** Tries of a GET in all. */
 const TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** A wait longer than this is the caller's to decide about. */

@@ -8,9 +8,8 @@ const TIMEOUT_MS = 60_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /**
- * Sends a request and reads its answer whole. Redirects are the caller's to follow: none is followed here, so that no key goes
- * where it was not meant to go.
- *
+ * Sends a request and reads its answer whole. Redirects are the caller's to follow: none is followed here, so that no
+ * key goes where it was not meant to go.
  * @throws Failure where there is no answer, or one too large
  */
 export async function send(
@@ -120,7 +119,6 @@ export interface OutgoingRequest {
   readonly url: URL;
   /** The whole value of `Authorization`; shown nowhere. */
   readonly authorization?: string | undefined;
-  /** To be sent as JSON. */
   readonly body?: object | undefined;
   /** Members of the body whose values are shown nowhere; true: none of its values is. */
   readonly secretMembers?: readonly string[] | true | undefined;

@@ -14,11 +14,7 @@ export function safeAddress(text: string): URL | undefined {
 export const isOnThisMachine = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 
-/**
- * The address of a control plane, as it was typed.
- * @returns without a trailing slash
- * @throws Failure usage
- */
+/** The address of a control plane, as it was typed. @returns without a trailing slash. @throws Failure usage */
 export function parseBaseUrl(text: string): string {
   const url = safeAddress(text);
   if (url === undefined)

@@ -14,3 +14,9 @@ export const plainLines = (text: string): string[] => text.split(/\r\n|\n/).map(
 
 /** As `plainLine`, for a reader that is a program: what another command is to take stays as it is, on its one line. */
 export const exactLine = (text: string): string => text.replaceAll(ACTED_ON, ' ');
+
+const SHOWN = 10;
+
+/** The first of some texts as one line. */
+export const listed = (items: readonly string[]): string =>
+  [...items.slice(0, SHOWN), ...(items.length > SHOWN ? ['…'] : [])].map(plainLine).join(', ');

@@ -31,7 +31,6 @@ export interface Shape<T> {
   readonly columns: readonly Column<T>[];
   /** What `--format name` prints: what other commands take. */
   readonly name: (item: T) => string;
-  /** The message for an empty list. */
   readonly none?: string;
 }
 
@@ -85,13 +84,9 @@ export function printOne<T>(invocation: Invocation, item: T, shape: Shape<T>): v
   terminal.out(shown.map(line).join(''));
 }
 
-/** A change that is made. */
 interface Done {
-  /** For a person. */
   readonly said: string;
-  /** What the control plane answered; printed with `--format json`. */
   readonly answer?: unknown;
-  /** Of what was changed; printed with `--format name`. */
   readonly name: string;
 }
 
@@ -117,7 +112,6 @@ export function printAnswers<T>(
   if (flags.format === 'json') terminal.out(jsonText(answers));
 }
 
-/** A text in a tone. */
 const toned = (text: string, tone: Tone | undefined): string =>
   tone === undefined ? text : styleText(tone, text, { validateStream: false });
 

@@ -4,7 +4,6 @@ import { styleText } from 'node:util';
 type TextStyle = Parameters<typeof styleText>[0];
 
 interface Cell {
-  /** One line. */
   readonly text: string;
   readonly tone?: TextStyle | undefined;
 }
@@ -16,9 +15,7 @@ interface Table {
 }
 
 const GAP = 2;
-/** A cell that is cut keeps at least this much. */
 const READABLE = 8;
-/** What tells rows apart keeps more. */
 const READABLE_FIRST = 20;
 
 /**
@@ -42,7 +39,6 @@ export function renderTable(
   return [head, ...rows].map((cells) => `${line(cells, widths, options.color)}\n`).join('');
 }
 
-/** No spaces follow the last text of a line. */
 function line(cells: readonly Cell[], widths: readonly number[], color: boolean): string {
   let shown = '';
   let owed = 0;
@@ -62,16 +58,14 @@ function line(cells: readonly Cell[], widths: readonly number[], color: boolean)
 
 /** What a column needs of a terminal's width, in columns of the terminal. */
 interface ColumnNeed {
-  /** Of its widest cell. */
   readonly natural: number;
   /** With less it says nothing any more; at most `natural`. */
   readonly least: number;
 }
 
 /**
- * Shares a width among columns. Those that need little get what they need; the others share the rest evenly. Where one would
- * get less than its least, columns are left out from the last on; the first always stays.
- *
+ * Shares a width among columns. Those that need little get what they need; the others share the rest evenly. Where one
+ * would get less than its least, columns are left out from the last on; the first always stays.
  * @param needs in the order of their importance
  * @param gap between two columns
  * @returns a width for each column that stays; shorter than `needs` where columns are left out

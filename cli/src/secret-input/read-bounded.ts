@@ -3,10 +3,7 @@ import { type Readable, addAbortSignal } from 'node:stream';
 import { Failure, usage } from '../failure.ts';
 import { systemReason } from '../system-reason.ts';
 
-/**
- * Reads a file, or a pipe that a shell passes as one.
- * @throws Failure usage where it cannot be read or holds more
- */
+/** Reads a file, or a pipe that a shell passes as one. @throws Failure usage where it cannot be read or holds more */
 export async function readFileBounded(path: string, maxBytes: number): Promise<Uint8Array> {
   try {
     await using file = await open(path, 'r');
@@ -17,10 +14,7 @@ export async function readFileBounded(path: string, maxBytes: number): Promise<U
   }
 }
 
-/**
- * Reads a stream to its end; Ctrl-C ends that.
- * @throws Failure usage where it holds more
- */
+/** Reads a stream to its end; Ctrl-C ends that. @throws Failure usage where it holds more */
 export async function readStreamBounded(
   stream: Readable,
   maxBytes: number,

@@ -4,9 +4,7 @@ import { say } from '../output/say.ts';
 import { promptSecret } from './prompt-secret.ts';
 import { readFileBounded, readStreamBounded } from './read-bounded.ts';
 
-/** Where a secret may come from. */
 interface SecretSource {
-  /** The prompt, such as "Secret of github". */
   readonly question: string;
   /** `-`: stdin. */
   readonly file?: string | undefined;
@@ -19,9 +17,8 @@ const MAX_BYTES = 64 * 1_024;
 const MAX_LINE_BREAK_BYTES = 2;
 
 /**
- * Reads a secret: from the file, else from stdin where that is no terminal, else by a prompt without echo. One line break at
- * the end of a file or of stdin is not part of it.
- *
+ * Reads a secret: from the file, else from stdin where that is no terminal, else by a prompt without echo. One line
+ * break at the end of a file or of stdin is not part of it.
  * @throws Failure usage for none, two sources, or more than 64 KiB; interrupted for Ctrl-C at the prompt
  */
 export async function readSecret(invocation: Invocation, source: SecretSource): Promise<string> {

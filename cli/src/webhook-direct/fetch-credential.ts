@@ -1,33 +1,20 @@
 import type { ApiClient } from '../api/api-client.ts';
-import { Failure } from '../failure.ts';
+import { orElse } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { type Delivery, fetchDelivery } from './fetch-delivery.ts';
+import { fetchDelivery } from './fetch-delivery.ts';
 import { type DeliveredToken, openDelivery } from './open-delivery.ts';
 
-/**
- * A credential in the clear, from the webhook and opened here.
- *
- * @param name of the token
- * @throws Failure
- */
+/** A credential in the clear, from the webhook and opened here. @param name of the token. @throws Failure */
 export async function fetchCredential(
   invocation: Invocation,
   client: ApiClient,
   name: string,
 ): Promise<DeliveredToken> {
-  return openDelivery(await delivery(invocation, client, name), client.login, name);
-}
-
-async function delivery(invocation: Invocation, client: ApiClient, name: string): Promise<Delivery> {
-  try {
-    return await fetchDelivery(invocation, client, name);
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    const { code, exit, message } = error;
-    const advice = adviceOn(code, name, client.login.context.kind);
-    if (advice === undefined) throw error;
-    throw new Failure(exit, `${message}; ${advice}`, { code, cause: error });
-  }
+  const delivery = await orElse(fetchDelivery(invocation, client, name), (error) => {
+    const advice = adviceOn(error.code, name, client.login.context.kind);
+    throw advice === undefined ? error : error.saying(`${error.message}; ${advice}`);
+  });
+  return openDelivery(delivery, client.login, name);
 }
 
 /** Where the one who refuses cannot know what the reader of it can do. */

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import { aboutToken, tokenPath } from '../api/service-name.ts';
-import { Failure } from '../failure.ts';
-import { DryRunDone, SOME_WEBHOOK, showInstead } from '../http/dry-run.ts';
+import { Failure, orElse } from '../failure.ts';
+import { SOME_WEBHOOK, endWhereDry } from '../http/dry-run.ts';
 import { refusalOf } from '../http/refusal.ts';
 import { type IncomingAnswer, send } from '../http/send.ts';
 import { safeAddress } from '../http/service-address.ts';
@@ -26,9 +26,8 @@ const MAX_PAUSE_S = 30;
 const MIN_PAUSE_MS = 250;
 
 /**
- * Fetches a credential from the webhook, with a ticket of the control plane. A ticket works once, so an answer that says
- * "later" takes both steps again; the webhook gets the ticket alone, no key and no cookie.
- *
+ * Fetches a credential from the webhook, with a ticket of the control plane. A ticket works once, so an answer that
+ * says "later" takes both steps again; the webhook gets the ticket alone, no key and no cookie.
  * @throws Failure for everything but a delivery; under `--dry-run` DryRunDone, both steps shown
  */
 export async function fetchDelivery(
@@ -54,20 +53,14 @@ async function fetchOnce(
   client: ApiClient,
   name: string,
 ): Promise<Delivery | { readonly later: Failure }> {
-  let from: URL;
-  try {
-    from = await credentialAddress(client, name);
-  } catch (error) {
-    // Of the control plane: it knows that the webhook is away.
-    if (error instanceof Failure && error.exit === 'unavailable' && error.retryAfterSeconds !== undefined)
-      return { later: error };
-    throw error;
-  }
+  const from = await orElse<URL | Failure>(credentialAddress(client, name), (error) => {
+    if (error.exit !== 'unavailable' || error.retryAfterSeconds === undefined) throw error;
+    return error;
+  });
+  // The control plane knows that the webhook is away.
+  if (from instanceof Failure) return { later: from };
   const request = { method: 'GET', url: from } as const;
-  if (client.dryRun) {
-    showInstead(invocation, request);
-    throw new DryRunDone();
-  }
+  endWhereDry(invocation, request);
   const webhookUrl = webhookOf(from, '/v1/credential');
   await mustNotBeAnother(invocation, client.login, { webhookUrl, shown: from.origin });
   const answer = await send(invocation, request);
@@ -75,10 +68,7 @@ async function fetchOnce(
   const refused = refusalOf(answer, from);
   if (refused.retryAfterSeconds !== undefined && isTemporary(refused)) return { later: refused };
   if (refused.code !== 'NOT_FOUND') throw refused;
-  throw new Failure('notFound', `the webhook holds nothing for ${name}; svault set ${name} stores it`, {
-    code: refused.code,
-    cause: refused,
-  });
+  throw refused.saying(`the webhook holds nothing for ${name}; svault set ${name} stores it`, 'notFound');
 }
 
 /** Protocol section 5.4: what the same request may be answered otherwise, a little later. */
@@ -97,7 +87,6 @@ const ticketSchema = z.looseObject({ url: z.string() });
 /**
  * Where the webhook gives a credential out, once: as an agent what the control plane redirects to ("GET
  * /api/agents/credentials"), as an admin what it makes on request. The redirect is not followed here.
- *
  * @param name of the token
  * @throws Failure
  */

@@ -5,11 +5,11 @@ import { type ActingLogin } from '../contexts/acting-login.ts';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { configFolder, makeFolder, whileLocked } from '../contexts/config-folder.ts';
 import { type KeptDocument, keptDocument } from '../contexts/private-file.ts';
-import { Failure, usage } from '../failure.ts';
+import { Failure, orElse, usage } from '../failure.ts';
 import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
-import { webhookOf, webhookSchema } from './webhook-view.ts';
+import { type WebhookView, webhookOf, webhookSchema } from './webhook-view.ts';
 
 /** By login and address of its control plane: where its webhook is. Two logins at one service may be of two vaults. */
 const documentSchema = z.object({ webhooks: z.record(z.string(), z.string()) });
@@ -53,9 +53,8 @@ export async function mustBeKnown(
 }
 
 /**
- * The same before anything is named at the control plane, for a login of the environment whose webhook is not known yet: a
- * script that is denied then changes nothing, and the same command works once it says the address.
- *
+ * The same before anything is named at the control plane, for a login of the environment whose webhook is not known
+ * yet: a script that is denied then changes nothing, and the same command works once it says the address.
  * @throws Failure as {@link mustBeKnown} does
  */
 export async function mustBeKnownFirst(invocation: Invocation, client: ApiClient): Promise<void> {
@@ -68,10 +67,9 @@ export async function mustBeKnownFirst(invocation: Invocation, client: ApiClient
 }
 
 /**
- * Checks that a credential comes from the webhook that is known: a compromised control plane could have another one's used in
- * its place. Only SVAULT_WEBHOOK_URL and what was remembered for the login itself count, and nothing is remembered here, so
- * that agents, which store nothing, need neither.
- *
+ * Checks that a credential comes from the webhook that is known: a compromised control plane could have another one's
+ * used in its place. Only SVAULT_WEBHOOK_URL and what was remembered for the login itself count, and nothing is
+ * remembered here, so that agents, which store nothing, need neither.
  * @param webhookUrl undefined for an address that is no webhook's
  * @throws Failure; interrupted where a person says no
  */
@@ -92,9 +90,8 @@ export async function mustNotBeAnother(
 }
 
 /**
- * Records a webhook as that of a login, after a person has checked it. A machine that acts by SVAULT_KEY may have no folder to
- * write to; then the question comes again.
- *
+ * Records a webhook as that of a login, after a person has checked it. A machine that acts by SVAULT_KEY may have no
+ * folder to write to; then the question comes again.
  * @throws Failure
  */
 export async function rememberWebhook(
@@ -102,11 +99,9 @@ export async function rememberWebhook(
   login: ActingLogin,
   webhookUrl: string,
 ): Promise<void> {
-  try {
-    await keep(invocation, await keyOf(login), webhookUrl);
-  } catch (error) {
-    if (!isOfEnvironment(login) || !(error instanceof Failure)) throw error;
-  }
+  await orElse(keep(invocation, await keyOf(login), webhookUrl), (error) => {
+    if (!isOfEnvironment(login)) throw error;
+  });
 }
 
 async function keep(invocation: Invocation, key: string, webhookUrl: string): Promise<void> {
@@ -120,9 +115,7 @@ async function keep(invocation: Invocation, key: string, webhookUrl: string): Pr
 }
 
 interface Known {
-  /** Of the login itself. */
   readonly own: string | undefined;
-  /** Of other logins at its control plane. */
   readonly others: readonly string[];
 }
 
@@ -145,7 +138,6 @@ const isOfEnvironment = ({ context }: ActingLogin): boolean => context.name === 
 const fileIn = (folder: string): KeptDocument<KnownWebhooks> =>
   keptDocument(join(folder, FILE), documentSchema);
 
-/** @throws Failure usage */
 function addressSaid({ env }: Invocation): string | undefined {
   const { SVAULT_WEBHOOK_URL: text } = env;
   if (text === undefined || text === '') return undefined;
@@ -163,19 +155,16 @@ function mustBeSaid(said: string, webhookUrl: string, undone: string): void {
   );
 }
 
-/** @returns undefined where none is bound, and for a member, who may not know */
 async function boundWebhook(client: ApiClient): Promise<string | undefined> {
-  try {
-    const { url } = await client.read('/api/webhook', webhookSchema);
-    const address = url === undefined ? undefined : safeAddress(`${url}/v1/store`);
-    return address && webhookOf(address, '/v1/store');
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'FORBIDDEN') return undefined;
-    throw error;
-  }
+  const { url } = await orElse<WebhookView>(client.read('/api/webhook', webhookSchema), (error) => {
+    if (error.code !== 'FORBIDDEN') throw error;
+    // A member, who may not know.
+    return { bound: true };
+  });
+  const address = url === undefined ? undefined : safeAddress(`${url}/v1/store`);
+  return address && webhookOf(address, '/v1/store');
 }
 
-/** @param known undefined where this machine remembers no address */
 async function askAbout(
   invocation: Invocation,
   known: string | undefined,

@@ -13,7 +13,6 @@ export const isSealed = ({ answer }: Delivery): boolean =>
 
 /**
  * Reads what was delivered, and opens it where it is sealed.
- *
  * @param name the one that was asked for: another one's credential would be used where it should not be known
  * @throws Failure
  */

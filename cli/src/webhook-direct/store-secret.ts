@@ -2,7 +2,7 @@ import { type StoreAnswer, type StoreBody, storeAnswerSchema, warningsOf } from 
 import { z } from 'zod';
 import type { ActingLogin } from '../contexts/acting-login.ts';
 import { Failure } from '../failure.ts';
-import { DryRunDone, SOME_WEBHOOK, showInstead } from '../http/dry-run.ts';
+import { SOME_WEBHOOK, endWhereDry } from '../http/dry-run.ts';
 import { type OutgoingRequest, send } from '../http/send.ts';
 import { safeAddress } from '../http/service-address.ts';
 import { understood } from '../http/refusal.ts';
@@ -47,7 +47,6 @@ interface StoreDestination {
 
 /**
  * Checks an address that the service named, before a secret or its ticket goes anywhere.
- *
  * @throws Failure for one that is no store of a webhook, or not of the known one; interrupted where a person says no
  */
 export async function storeDestination(
@@ -67,9 +66,8 @@ export async function storeDestination(
 }
 
 /**
- * Sends a secret to the webhook, once: a store whose response is lost may or may not have happened. Under
- * `--dry-run` it is shown, without its secrets, and the command ends.
- *
+ * Sends a secret to the webhook, once: a store whose response is lost may or may not have happened. Under `--dry-run`
+ * it is shown, without its secrets, and the command ends.
  * @param record body of `POST /v1/store`
  * @returns the version that the webhook now holds
  * @throws Failure
@@ -86,10 +84,7 @@ export async function storeSecret(
     body: record,
     secretMembers: Object.keys(record).filter((name) => !SHOWN_MEMBERS.includes(name)),
   };
-  if (invocation.flags.dryRun === true) {
-    showInstead(invocation, request);
-    throw new DryRunDone();
-  }
+  endWhereDry(invocation, request);
   const answer = understood(await send(invocation, request), url, storeAnswerSchema);
   // A webhook may know more to warn of, and another one nothing.
   const warnings = new Set([...warningsOf(record), ...(answer.warnings ?? [])]);

@@ -6,9 +6,8 @@ import type { Shape } from '../output/print.ts';
 type Endpoint = '/v1/credential' | '/v1/store';
 
 /**
- * The webhook that an address leads to. It is compared, kept and printed in lines to copy, so nothing but an address by SIG-13 and
- * SIG-14 is one: its path has no character that means something to a shell.
- *
+ * The webhook that an address leads to. It is compared, kept and printed in lines to copy, so nothing but an address by
+ * SIG-13 and SIG-14 is one: its path has no character that means something to a shell.
  * @returns its address in the one spelling; undefined where this is no such endpoint
  */
 export function webhookOf({ origin, pathname }: URL, endpoint: Endpoint): string | undefined {

@@ -11,7 +11,6 @@ import { usage } from '../failure.ts';
 export interface Project {
   readonly folder: string;
   readonly method: TunnelMethod;
-  /** Of .env. */
   readonly values: ReadonlyMap<string, string>;
 }
 

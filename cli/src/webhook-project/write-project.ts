@@ -13,8 +13,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { getSystemErrorMessage } from 'node:util';
 import { Failure, usage } from '../failure.ts';
+import { systemReason } from '../system-reason.ts';
 import { mustNotBeOfOthers } from './project-folder.ts';
 import type { ProjectFile, SecretFile } from '@svault/compose/webhook-project/project-file';
 
@@ -35,9 +35,8 @@ interface Staged {
 }
 
 /**
- * Writes a project: all of it, or nothing. First each file is written under a temporary name; then it is moved into place in
- * one step. A secret that is there is never replaced.
- *
+ * Writes a project: all of it, or nothing. First each file is written under a temporary name; then it is moved into
+ * place in one step. A secret that is there is never replaced.
  * @param options.replacing whether files that are there may be replaced
  * @param options.signal ends it, as a failure does
  * @throws Failure
@@ -96,7 +95,7 @@ export async function writeProject(
   } catch (error) {
     for (const each of undo.reverse()) await each().catch(() => undefined);
     if (error instanceof Failure || stop.aborted) throw error;
-    throw new Failure('failed', `nothing was written to ${folder}: ${reasonOf(error)}`, { cause: error });
+    throw new Failure('failed', `nothing was written to ${folder}: ${systemReason(error)}`, { cause: error });
   }
 }
 
@@ -121,11 +120,4 @@ async function removeFolders(last: string, first: string): Promise<void> {
     await rmdir(path);
     if (path === first) return;
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'errno' in error && typeof error.errno === 'number'
-    ? getSystemErrorMessage(error.errno)
-    : error.message;
 }

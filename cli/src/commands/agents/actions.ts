@@ -4,6 +4,7 @@ import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { usage } from '../../failure.ts';
+import { given } from '../../json-in.ts';
 import { grantServices } from '../grants/grant-services.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { unique } from '../../one-by-one.ts';
@@ -105,12 +106,8 @@ export const createAgent: Run<[], CreateOptions> = async (invocation, _, options
   const { name, grants, description, mcp, sealingKey } = options;
   if (name === undefined || name.trim() === '') throw usage('an agent needs a name: --name');
   const services = grants === undefined ? [] : servicesIn(grants);
-  const body = {
-    name,
-    ...(description !== undefined && { description }),
-    ...(mcp !== undefined && { mcpEnabled: mcp }),
-    ...(sealingKey !== undefined && { sealingKeyThumbprint: await sealingKeyThumbprint(sealingKey) }),
-  };
+  const sealingKeyThumbprint = sealingKey === undefined ? undefined : await thumbprintOf(sealingKey);
+  const body = given({ name, description, mcpEnabled: mcp, sealingKeyThumbprint });
   const client = await apiClient(invocation);
   const made = await client.change({
     method: 'POST',
@@ -131,13 +128,11 @@ export const createAgent: Run<[], CreateOptions> = async (invocation, _, options
   }
 };
 
-/** @throws Failure usage before anything is made */
 function servicesIn(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   return unique(names.filter((name) => name !== '').map(serviceNameFrom));
 }
 
-/** JSON is printed whole in the end. */
 function sayMade(invocation: Invocation, { agent: { id, name }, apiKey }: Made): void {
   const { flags, terminal } = invocation;
   const said = `${name} (${id}) is made`;
@@ -153,7 +148,6 @@ function sayMade(invocation: Invocation, { agent: { id, name }, apiKey }: Made):
   }
 }
 
-/** The response that `--dry-run` assumes. */
 const imagined = (name: string): Made => ({
   agent: {
     id: 'ID',
@@ -178,24 +172,15 @@ interface EditOptions {
 /** `agents edit AGENT` */
 export const editAgent: Run<[agent: string], EditOptions> = async (invocation, [reference], options) => {
   const { name, description, mcp, sealingKey } = options;
-  const body = {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(mcp !== undefined && { mcpEnabled: mcp }),
-    ...(sealingKey !== undefined && {
-      sealingKeyThumbprint: sealingKey === 'none' ? null : await sealingKeyThumbprint(sealingKey),
-    }),
-  };
+  const sealingKeyThumbprint =
+    sealingKey === undefined ? undefined : sealingKey === 'none' ? null : await thumbprintOf(sealingKey);
+  const body = given({ name, description, mcpEnabled: mcp, sealingKeyThumbprint });
   if (Object.keys(body).length === 0)
     throw usage('nothing to change: give --name, --description, --mcp, --no-mcp or --sealing-key');
   const client = await apiClient(invocation);
   const agent = await agentReferred(client, reference);
-  const answer = await client.change({
-    method: 'PATCH',
-    path: agentPath(agent.id),
-    body,
-    schema: agentSchema,
-  });
+  const path = agentPath(agent.id);
+  const answer = await client.change({ method: 'PATCH', path, body, schema: agentSchema });
   const called = answer.name === agent.name ? agent.name : `${agent.name}, now ${answer.name},`;
   const isRenamed = name !== undefined && reference !== agent.id;
   printDone(invocation, { said: `${called} is changed`, answer, name: isRenamed ? answer.name : reference });
@@ -206,7 +191,7 @@ export const editAgent: Run<[agent: string], EditOptions> = async (invocation, [
  * @param text as `publicJwk` takes it
  * @throws Failure usage
  */
-async function sealingKeyThumbprint(text: string): Promise<string> {
+async function thumbprintOf(text: string): Promise<string> {
   const { jwkThumbprint } = await import('@svault/shared/sealed');
   return jwkThumbprint(await publicJwk(text));
 }
@@ -225,31 +210,21 @@ export const removeAgent: Run<[agent: string], { readonly yes?: true }> = async 
   printDone(invocation, { said, answer: { id, name, status: 'deleted' }, name: reference });
 };
 
-/** `agents suspend AGENT` */
-export const suspendAgent: Run<[agent: string]> = (invocation, [reference]) =>
-  setAgentStatus(invocation, reference, 'suspend');
+/** `agents suspend AGENT` and `agents resume AGENT`; repeating one changes nothing and prints the same message. */
+const settingStatus =
+  (verb: 'suspend' | 'resume', saidOf: (name: string, reference: string) => string): Run<[agent: string]> =>
+  async (invocation, [reference]) => {
+    const client = await apiClient(invocation);
+    const { id, name } = await agentReferred(client, reference);
+    const path = `${agentPath(id)}/${verb}`;
+    const answer = await client.change({ method: 'POST', path, schema: agentSchema });
+    // As it was given: the name may be several agents'.
+    printDone(invocation, { said: saidOf(name, reference), answer, name: reference });
+  };
 
-/** `agents resume AGENT` */
-export const resumeAgent: Run<[agent: string]> = (invocation, [reference]) =>
-  setAgentStatus(invocation, reference, 'resume');
-
-/** `agents suspend` and `agents resume`; repeating one changes nothing and prints the same message. */
-async function setAgentStatus(
-  invocation: Invocation,
-  reference: string,
-  verb: 'suspend' | 'resume',
-): Promise<void> {
-  const client = await apiClient(invocation);
-  const { id, name } = await agentReferred(client, reference);
-  const answer = await client.change({
-    method: 'POST',
-    path: `${agentPath(id)}/${verb}`,
-    schema: agentSchema,
-  });
-  const said =
-    verb === 'suspend'
-      ? `${name} is suspended: all its requests are refused until svault agents resume ${reference}`
-      : `${name} is active: it gets what it is granted`;
-  // As it was given: the name may be several agents'.
-  printDone(invocation, { said, answer, name: reference });
-}
+export const suspendAgent = settingStatus(
+  'suspend',
+  (name, reference) =>
+    `${name} is suspended: all its requests are refused until svault agents resume ${reference}`,
+);
+export const resumeAgent = settingStatus('resume', (name) => `${name} is active: it gets what it is granted`);

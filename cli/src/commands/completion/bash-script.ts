@@ -1,13 +1,4 @@
-import {
-  type Candidate,
-  type Case,
-  type CommandTree,
-  flagged,
-  operands,
-  parents,
-  steps,
-  valuedFlags,
-} from './command-tree.ts';
+import { type Candidate, type CommandTree, flagged, lookups, parents } from './command-tree.ts';
 
 /**
  * For bash, 3.2 of macOS too, and without bash-completion. No word of the line is ever evaluated, and no list goes through
@@ -104,30 +95,7 @@ _svault_generate() {
   )
 }
 
-# The command that a word leads to: sets at.
-_svault_step() {
-  case $1/$2 in
-${cases('at', steps(tree))}
-    *) return 1 ;;
-  esac
-}
-
-# What a flag takes: sets takes.
-_svault_takes() {
-  case $1/$2 in
-${cases('takes', valuedFlags(tree))}
-    *) takes='' ;;
-  esac
-}
-
-# What an operand is: sets kind.
-_svault_operand() {
-  case $1/$2 in
-${cases('kind', operands(tree))}
-    *) kind='' ;;
-  esac
-}
-
+${lookups(tree)}
 # The commands below one: sets candidates.
 _svault_commands() {
   case $1 in
@@ -150,15 +118,5 @@ ${flagged(tree)
 
 complete -F _svault svault
 `;
-
-/** A star matches anything; the rest matches itself. */
-const cases = (variable: string, all: readonly Case[]): string =>
-  all.map(({ key, value }) => `    ${pattern(key)}) ${variable}='${value}' ;;`).join('\n');
-
-const pattern = (key: string): string =>
-  key
-    .split('*')
-    .map((part) => (part === '' ? '' : `'${part}'`))
-    .join('*');
 
 const words = (candidates: readonly Candidate[]): string => candidates.map(({ word }) => word).join(' ');

@@ -2,9 +2,7 @@ import type { Command, Option } from 'commander';
 import { unique } from '../../one-by-one.ts';
 import { EXPLAINED_CODES } from '../explain/explained-codes.ts';
 
-/**
- * What a value can be. A list: one of it. `contexts`: a login that is kept. `commands`: a program of this machine.
- */
+/** What a value can be. A list: one of it. `contexts`: a login that is kept. `commands`: a program of this machine. */
 type Values = readonly string[] | 'contexts' | 'files' | 'folders' | 'commands' | 'anything';
 
 /** What a word can be, and what it is for. */
@@ -13,31 +11,23 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** A flag in one of its spellings. */
 interface Flag extends Candidate {
-  /** Undefined where it takes none. */
   readonly values: Values | undefined;
 }
 
-/** A command, as completion knows it. */
 interface CommandNode {
   /** Its words, without aliases: '' is the program itself, 'agents list' a command of a command. */
   readonly path: string;
   /** Those below it, by name and by alias; each word leads to the path of one. */
   readonly commands: readonly (Candidate & { readonly to: string })[];
-  /** Its own, in all spellings. */
   readonly flags: readonly Flag[];
-  /** In their order. */
   readonly operands: readonly Values[];
-  /** Of all that follow. */
   readonly furtherOperands: Values;
 }
 
 /** A whole command line. */
 export interface CommandTree {
-  /** The program first. */
   readonly nodes: readonly CommandNode[];
-  /** What every command takes. */
   readonly globalFlags: readonly Flag[];
 }
 
@@ -79,7 +69,6 @@ function nodesOf(command: Command, path: string, flags = command.options): reado
   return [node, ...below.flatMap(({ each, to }) => nodesOf(each, to))];
 }
 
-/** By command and operand; what commander does not know of them. */
 const OPERANDS: Readonly<Record<string, Values>> = {
   'use name': 'contexts',
   'context use name': 'contexts',
@@ -91,7 +80,6 @@ const OPERANDS: Readonly<Record<string, Values>> = {
   'webhook down folder': 'folders',
 };
 
-/** By the placeholder behind a flag. */
 const PLACEHOLDERS: Readonly<Record<string, Values>> = { file: 'files', folder: 'folders' };
 
 function spellings({ flags, description, argChoices, required }: Option): readonly Flag[] {
@@ -139,10 +127,32 @@ export const operands = ({ nodes }: CommandTree): readonly Case[] =>
     ])
     .filter(({ value }) => value !== 'anything');
 
-/** Those that have something below them. */
 export const parents = ({ nodes }: CommandTree): readonly CommandNode[] =>
   nodes.filter(({ commands }) => commands.length > 0);
 
-/** Those that have flags of their own. */
 export const flagged = ({ nodes }: CommandTree): readonly CommandNode[] =>
   nodes.filter(({ flags }) => flags.length > 0);
+
+/** A star matches anything; the rest matches itself. */
+const pattern = (key: string): string =>
+  key
+    .split('*')
+    .map((part) => (part === '' ? '' : `'${part}'`))
+    .join('*');
+
+/** The functions of bash and zsh that look a word up. @param open before each pattern */
+export function lookups(tree: CommandTree, open: '' | '(' = ''): string {
+  const lookup = (about: string, name: string, all: readonly Case[], variable: string, none: string) =>
+    `# ${about}: sets ${variable}.
+_svault_${name}() {
+  case $1/$2 in
+${all.map(({ key, value }) => `    ${open}${pattern(key)}) ${variable}='${value}' ;;\n`).join('')}    ${open}*) ${none} ;;
+  esac
+}
+`;
+  return [
+    lookup('The command that a word leads to', 'step', steps(tree), 'at', 'return 1'),
+    lookup('What a flag takes', 'takes', valuedFlags(tree), 'takes', "takes=''"),
+    lookup('What an operand is', 'operand', operands(tree), 'kind', "kind=''"),
+  ].join('\n');
+}

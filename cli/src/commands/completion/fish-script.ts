@@ -125,7 +125,6 @@ complete -c svault -f -a '(__svault_candidates)'
 const cases = (all: readonly Case[]): string =>
   all.map(({ key, value }) => `        case '${key}'\n            echo '${value}'`).join('\n');
 
-/** A word and a tab, then what it is for. */
 const described = (candidates: readonly Candidate[]): string =>
   `            printf '%s\\t%s\\n' ${candidates
     .map(({ word, about }) => `${quoted(word)} ${quoted(about)}`)

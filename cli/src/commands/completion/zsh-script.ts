@@ -1,13 +1,4 @@
-import {
-  type Candidate,
-  type Case,
-  type CommandTree,
-  flagged,
-  operands,
-  parents,
-  steps,
-  valuedFlags,
-} from './command-tree.ts';
+import { type Candidate, type CommandTree, flagged, lookups, parents } from './command-tree.ts';
 
 /** For zsh 5, as a file in a folder of `fpath` or read by `source` behind `compinit`. */
 export const script = (tree: CommandTree): string => `#compdef svault
@@ -64,30 +55,7 @@ _svault() {
   esac
 }
 
-# The command that a word leads to: sets at.
-_svault_step() {
-  case $1/$2 in
-${cases('at', steps(tree))}
-    (*) return 1 ;;
-  esac
-}
-
-# What a flag takes: sets takes.
-_svault_takes() {
-  case $1/$2 in
-${cases('takes', valuedFlags(tree))}
-    (*) takes='' ;;
-  esac
-}
-
-# What an operand is: sets kind.
-_svault_operand() {
-  case $1/$2 in
-${cases('kind', operands(tree))}
-    (*) kind='' ;;
-  esac
-}
-
+${lookups(tree, '(')}
 # The commands below one: sets candidates.
 _svault_commands() {
   case $1 in
@@ -116,16 +84,6 @@ else
   compdef _svault svault
 fi
 `;
-
-const cases = (variable: string, all: readonly Case[]): string =>
-  all.map(({ key, value }) => `    (${pattern(key)}) ${variable}='${value}' ;;`).join('\n');
-
-/** A star matches anything; the rest matches itself. */
-const pattern = (key: string): string =>
-  key
-    .split('*')
-    .map((part) => (part === '' ? '' : `'${part}'`))
-    .join('*');
 
 const described = (candidates: readonly Candidate[]): string =>
   candidates.map(({ word, about }) => `      ${quoted(`${word}:${about}`)}`).join('\n');

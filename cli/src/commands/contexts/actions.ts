@@ -51,11 +51,8 @@ export const removeContext: Run<[string]> = async (invocation, [name]) => {
   await forget(invocation, store, context);
 };
 
-/** A login, as it is printed. */
 type ShownContext = Context & {
-  /** Whether commands act with it. */
   readonly current: boolean;
-  /** Where its secrets are. */
   readonly secrets: KeptContext['secrets']['home'];
 };
 
@@ -66,7 +63,6 @@ const shownContext = ({ secrets, ...context }: KeptContext, current: boolean): S
   secrets: secrets.home,
 });
 
-/** Whom a login acts as. */
 const whoActs = (context: Context): string => (context.kind === 'admin' ? context.email : context.keyPrefix);
 
 const contextsShape: Shape<ShownContext> = {

@@ -44,7 +44,6 @@ async function fetched(
   return Object.fromEntries(filled);
 }
 
-/** Shows what each credential would be asked for with. */
 async function wouldFetch(
   invocation: Invocation,
   client: ApiClient,
@@ -63,16 +62,13 @@ const without = (env: Invocation['env'], names: readonly string[]): Invocation['
 
 /** `--with NAME=SERVICE` */
 interface Assignment {
-  /** Of an environment variable. */
   readonly variable: string;
-  /** Of the token that fills it. */
   readonly token: string;
 }
 
 /** POSIX.1-2017, base definitions 8.1 and 3.235. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** @throws Failure usage */
 function assignments(texts: readonly string[]): readonly Assignment[] {
   const read = texts.map((text) => {
     const [, variable = '', token = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];

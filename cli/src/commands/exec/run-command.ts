@@ -4,7 +4,6 @@ import { constants } from 'node:os';
 import type { Invocation } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
 
-/** What runs, with which environment and no other. */
 interface Command {
   readonly command: string;
   readonly args: readonly string[];

@@ -24,7 +24,6 @@ const SAID_BY: Readonly<Record<Sender, string>> = {
   svault: 'an exit code of svault',
 };
 
-/** One side after the other, each on three lines. */
 function printExplanations({ terminal, color }: Invocation, found: readonly ExplainedCode[]): void {
   const block = ({ code, by, statuses, mcpTool, meaning, remedy }: ExplainedCode): string => {
     const name = color ? styleText('bold', code, { validateStream: false }) : code;

@@ -16,11 +16,9 @@ export type Sender = 'service' | 'webhook' | 'oauth' | 'json-rpc' | 'svault';
 export interface ExplainedCode extends Pick<ErrorDescription, 'meaning' | 'remedy' | 'mcpTool'> {
   readonly code: string;
   readonly by: Sender;
-  /** HTTP statuses that it comes with, the usual one first. */
   readonly statuses: readonly number[];
 }
 
-/** What to do about each exit code of this client. */
 const EXIT_CODE_REMEDIES: Readonly<Record<ExitName, string>> = {
   ok: 'Nothing is to be done.',
   failed: 'The line on stderr says why; --debug shows each request.',

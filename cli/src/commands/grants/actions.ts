@@ -2,7 +2,7 @@ import { agentReferred } from '../../api/agents.ts';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
-import { Failure, usage } from '../../failure.ts';
+import { Failure, orElse, usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { oneByOne, unique } from '../../one-by-one.ts';
 import { type Shape, printAnswers, printList } from '../../output/print.ts';
@@ -77,12 +77,10 @@ export const removeGrants: Run<[agent: string, services: readonly string[]]> = a
     named: (service) => service,
     act: async (serviceName) => {
       const path = `${grantsPath(agent.id)}/${encodeURIComponent(serviceName)}`;
-      try {
-        await client.change({ method: 'DELETE', path, schema: nothingSchema });
-      } catch (error) {
-        if (!(error instanceof Failure) || error.exit !== 'notFound') throw error;
+      await orElse(client.change({ method: 'DELETE', path, schema: nothingSchema }), (error) => {
+        if (error.exit !== 'notFound') throw error;
         throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}`);
-      }
+      });
       say(invocation, `${agent.name} may no longer have ${serviceName}`);
       return { serviceName, revoked: true };
     },

@@ -5,7 +5,6 @@ import type { Invocation } from '../../invocation.ts';
 import { type Outcomes, oneByOne } from '../../one-by-one.ts';
 import { say } from '../../output/say.ts';
 
-/** What grants are made with. */
 interface GrantTerms {
   readonly expiresInSeconds?: number;
   readonly refreshPolicy?: 'none' | 'auto';

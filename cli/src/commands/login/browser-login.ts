@@ -6,7 +6,7 @@ import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext } from '../../contexts/context.ts';
 import { sessionGrantSchema, sessionOf } from '../../contexts/session-renewal.ts';
 import { Failure } from '../../failure.ts';
-import { DryRunDone, showInstead } from '../../http/dry-run.ts';
+import { endWhereDry } from '../../http/dry-run.ts';
 import { type OutgoingRequest, send } from '../../http/send.ts';
 import { isOnThisMachine, safeAddress } from '../../http/service-address.ts';
 import { understood } from '../../http/refusal.ts';
@@ -24,7 +24,6 @@ const begunSchema = z.looseObject({
 });
 interface Begun {
   readonly requestId: string;
-  /** What the person compares. */
   readonly userCode: string;
   readonly expiresInSeconds: number;
   readonly page: URL;
@@ -128,10 +127,7 @@ async function begin(
     url: new URL(`${baseUrl}/api/cli/login/begin`),
     body: { ...body, client: clientName() },
   };
-  if (invocation.flags.dryRun === true) {
-    showInstead(invocation, request);
-    throw new DryRunDone();
-  }
+  endWhereDry(invocation, request);
   const { authorizeUrl, requestId, userCode, expiresInSeconds } = understood(
     await send(invocation, request),
     request.url,
@@ -148,7 +144,6 @@ async function begin(
   return { requestId, userCode, expiresInSeconds, page };
 }
 
-/** What the person who approves reads. */
 function clientName(): string {
   const machine = hostname()
     .replaceAll(/[^A-Za-z0-9._-]/g, '')

@@ -90,6 +90,5 @@ export function printLogin(
 export interface WantedLogin {
   readonly store: ContextStore;
   readonly baseUrl: string;
-  /** Undefined: a name is made. */
   readonly wantedName: string | undefined;
 }

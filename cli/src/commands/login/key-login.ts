@@ -4,7 +4,7 @@ import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext, AgentContext } from '../../contexts/context.ts';
 import { KEY_FORMS, kindOfKey, shownKey } from '../../contexts/key-form.ts';
 import { usage } from '../../failure.ts';
-import { DryRunDone, showInstead } from '../../http/dry-run.ts';
+import { endWhereDry } from '../../http/dry-run.ts';
 import { sendWithRetries } from '../../http/send-with-retries.ts';
 import { understood } from '../../http/refusal.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -70,9 +70,6 @@ async function asked<T>(
   schema: z.ZodType<T>,
 ): Promise<T> {
   const request = { method: 'GET', url: new URL(address), authorization: `Bearer ${key}` } as const;
-  if (invocation.flags.dryRun === true) {
-    showInstead(invocation, request);
-    throw new DryRunDone();
-  }
+  endWhereDry(invocation, request);
   return understood(await sendWithRetries(invocation, request), request.url, schema);
 }

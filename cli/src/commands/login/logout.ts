@@ -1,6 +1,7 @@
 import { chosenContext, environmentLogin, keptLogin, notSignedIn } from '../../contexts/acting-login.ts';
 import { localContextStore } from '../../contexts/context-store.ts';
-import { Failure, usage } from '../../failure.ts';
+import type { ContextSecrets } from '../../contexts/context.ts';
+import { orElse, usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
 import { endSession, forget } from './end-login.ts';
@@ -12,14 +13,9 @@ export const logout: Run = async (invocation) => {
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
   if (context === undefined) throw await notSignedIn(store);
-  const isSession = await store.secretsOf(context).then(
-    ({ kind }) => kind === 'session',
-    (error: unknown) => {
-      // Those that are gone, or cannot be reached, end nothing; the login is forgotten all the same.
-      if (error instanceof Failure) return false;
-      throw error;
-    },
-  );
+  // Secrets that are gone, or cannot be reached, end nothing; the login is forgotten all the same.
+  const secrets = await orElse<ContextSecrets | undefined>(store.secretsOf(context), () => undefined);
+  const isSession = secrets?.kind === 'session';
   const left = isSession ? await endSession(invocation, keptLogin(invocation, store, context)) : undefined;
   await forget(invocation, store, context);
   const { host } = new URL(context.baseUrl);

@@ -7,9 +7,7 @@ import { systemReason } from '../../system-reason.ts';
 
 /** Listens on this machine for the answer of a browser (RFC 8252 section 7.3). */
 export interface LoopbackListener {
-  /**
-   * Only the control plane knows it before the browser comes, so other users of this machine cannot answer.
-   */
+  /** Only the control plane knows it before the browser comes, so other users of this machine cannot answer. */
   readonly redirectUri: string;
   /** Takes one answer with this state; every other request gets 404. @throws the reason of the signal */
   answer(state: string, signal: AbortSignal): Promise<LoopbackAnswer>;
@@ -58,7 +56,6 @@ function notFound(_req: IncomingMessage, res: ServerResponse): void {
   res.writeHead(404, { connection: 'close' }).end();
 }
 
-/** What a person decided, as the browser brings it. */
 type LoopbackAnswer =
   /** `issuer`: whose code it is, as the answer says (RFC 9207). */
   { readonly code: string; readonly issuer: string | undefined } | { readonly denied: true };

@@ -1,14 +1,13 @@
 import { type SealingCurve, type SealingKey, createSealingKey, readSealingKey } from '@svault/shared/sealed';
 import type { ContextStore } from '../../contexts/context-store.ts';
-import type { AgentContext, KeptContext, KeySecrets } from '../../contexts/context.ts';
-import { Failure, usage } from '../../failure.ts';
+import type { AgentContext, ContextSecrets, KeptContext, KeySecrets } from '../../contexts/context.ts';
+import { Failure, orElse, usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
 
 /**
- * The key that opens credentials sealed for an agent: the one it had here, since what was sealed to it can be opened with
- * no other; else a new one. An agent had one here if its login has this name or this key.
- *
+ * The key that opens credentials sealed for an agent: the one it had here, since what was sealed to it can be opened
+ * with no other; else a new one. An agent had one here if its login has this name or this key.
  * @param curve that it is to be of; undefined: that of the former one, P-256 for a new one
  * @throws Failure usage where the former one is of another curve
  */
@@ -40,31 +39,21 @@ function ofCurve({ name }: KeptContext, key: SealingKey, curve: SealingCurve | u
 
 /** @returns undefined where they are gone. @throws Failure where they may still be there: a new key would not be theirs */
 async function keySecretsOf(store: ContextStore, context: KeptContext): Promise<KeySecrets | undefined> {
-  try {
-    const secrets = await store.secretsOf(context);
-    return secrets.kind === 'key' ? secrets : undefined;
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
+  const secrets = await orElse<ContextSecrets | undefined>(store.secretsOf(context), (error) => {
     if (error.exit === 'denied') return undefined;
-    throw new Failure(
-      error.exit,
+    throw error.saying(
       `${error.message}; its sealing key is there as well, and svault context rm ${context.name} gives it up`,
-      { cause: error },
     );
-  }
+  });
+  return secrets?.kind === 'key' ? secrets : undefined;
 }
 
 function readKept({ name }: KeptContext, jwk: NonNullable<KeySecrets['sealingKey']>): SealingKey {
   try {
     return readSealingKey(jwk);
   } catch (error) {
-    throw new Failure(
-      'failed',
-      `the sealing key of ${name} is damaged: svault context rm ${name}, and sign in again`,
-      {
-        cause: error,
-      },
-    );
+    const message = `the sealing key of ${name} is damaged: svault context rm ${name}, and sign in again`;
+    throw new Failure('failed', message, { cause: error });
   }
 }
 

@@ -7,7 +7,6 @@ import { type Shape, printOne } from '../../output/print.ts';
 const meSchema = z.looseObject({ email: z.string(), role: z.string(), via: z.string(), vaultId: z.string() });
 const grantsSchema = z.looseObject({ grants: z.array(z.looseObject({ serviceName: z.string() })) });
 
-/** The part of a login that this machine knows. */
 const ofLogin = ({ name, kind, baseUrl }: Context) => ({ login: name, kind, baseUrl });
 type OfLogin = ReturnType<typeof ofLogin>;
 

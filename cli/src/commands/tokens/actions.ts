@@ -31,7 +31,6 @@ export const editToken: Run<[string], DescriptionOptions> = async (invocation, [
 
 const removalSchema = z.looseObject({ serviceName: z.string(), webhook: z.string() });
 
-/** What became of the record, by what the control plane says of it. */
 const RECORDS: Readonly<Record<string, string>> = {
   deleted: 'its record at the webhook too, which keeps it for 7 days',
   absent: 'the webhook held nothing for it',

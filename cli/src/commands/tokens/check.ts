@@ -1,16 +1,15 @@
 import type { ApiClient } from '../../api/api-client.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, orElse } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { say } from '../../output/say.ts';
-import { fetchDelivery } from '../../webhook-direct/fetch-delivery.ts';
+import { type Delivery, fetchDelivery } from '../../webhook-direct/fetch-delivery.ts';
 import { isSealed, openDelivery } from '../../webhook-direct/open-delivery.ts';
 import { readToken } from './token.ts';
 
 /**
- * `get --check` (specification, "CLI exit codes"): says whether there is a value, and never the value. An admin
- * reads what the webhook says of it; an agent has no other way than to fetch it.
- *
+ * `get --check` (specification, "CLI exit codes"): says whether there is a value, and never the value. An admin reads
+ * what the webhook says of it; an agent has no other way than to fetch it.
  * @throws Failure empty where there is none
  */
 export async function checkToken(invocation: Invocation, client: ApiClient, name: string): Promise<void> {
@@ -30,12 +29,10 @@ async function isEmptyToAdmin(client: ApiClient, name: string): Promise<boolean>
 }
 
 async function isEmptyToAgent(invocation: Invocation, client: ApiClient, name: string): Promise<boolean> {
-  try {
-    const delivery = await fetchDelivery(invocation, client, name);
-    if (isSealed(delivery)) return false;
-    return (await openDelivery(delivery, client.login, name)).accessToken === '';
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'EMPTY_TOKEN') return true;
-    throw error;
-  }
+  const delivery = await orElse<Delivery | undefined>(fetchDelivery(invocation, client, name), (error) => {
+    if (error.code !== 'EMPTY_TOKEN') throw error;
+    return undefined;
+  });
+  if (delivery === undefined || isSealed(delivery)) return delivery === undefined;
+  return (await openDelivery(delivery, client.login, name)).accessToken === '';
 }

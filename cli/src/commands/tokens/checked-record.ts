@@ -1,20 +1,35 @@
 import { type StoreBody, storeBodySchema } from '@svault/shared/schemas';
 import { createPrivateKey } from 'node:crypto';
 import { usage } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
+import { type GivenRecord, withMissingSecret } from './given-record.ts';
+import { type TokenType, missingSecret } from './needed-secret.ts';
+import type { SecretOptions } from './options.ts';
 import type { Members } from './record-members.ts';
 
 const SHOWN_ISSUES = 5;
 /** What the providers sign with (RFC 7518 section 3.3). */
 const KEY_BITS = { min: 2_048, max: 8_192 };
 
+/** What a command line says, with the secret that it lacks, which is read last. @throws Failure usage; interrupted */
+export async function wholeRecord(
+  invocation: Invocation,
+  options: SecretOptions,
+  { name, tokenType, given }: { name: string; tokenType: TokenType; given: GivenRecord },
+): Promise<StoreBody> {
+  const { members } = given;
+  const missing = missingSecret(tokenType, members);
+  const whole = await withMissingSecret(invocation, options, { name, members, missing });
+  return checkedRecord({ ...whole, tokenType });
+}
+
 /**
- * A record as the webhook takes it: checked here first, since a refusal there would use up a ticket and leave a token without a
- * secret behind.
- *
+ * A record as the webhook takes it: checked here first, since a refusal there would use up a ticket and leave a token
+ * without a secret behind.
  * @throws Failure usage that names what does not fit, and none of its values
  */
-export function checkedRecord(members: Members): StoreBody {
+function checkedRecord(members: Members): StoreBody {
   const parsed = storeBodySchema.safeParse(members, {
     error: ({ code, input }) => (code === 'invalid_type' && input === undefined ? 'is missing' : undefined),
   });

@@ -124,7 +124,6 @@ const storeTicket = (action: Action): Command =>
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
     .action(action(() => import('./actions.ts'), 'storeTicket'));
 
-/** How a token is described. */
 const addDescription = (command: Command): Command =>
   command
     .option('--name <name>', 'what people call it')

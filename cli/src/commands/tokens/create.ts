@@ -1,14 +1,13 @@
-import type { StoreBody } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
-import { Failure, usage } from '../../failure.ts';
+import { orElse, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { printDone } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
-import { checkedRecord } from './checked-record.ts';
-import { type TokenType, missingSecret, tokenTypeOf } from './needed-secret.ts';
-import { type GivenRecord, givenRecord, withMissingSecret } from './given-record.ts';
+import { wholeRecord } from './checked-record.ts';
+import { type TokenType, tokenTypeOf } from './needed-secret.ts';
+import { givenRecord } from './given-record.ts';
 import { mustBeKnownFirst } from '../../webhook-direct/known-webhook.ts';
 import {
   SOME_STORE,
@@ -33,9 +32,10 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
   const record =
     options.empty === true
       ? noRecord(options)
-      : await recordOf(invocation, options, { name, tokenType, given });
+      : await wholeRecord(invocation, options, { name, tokenType, given });
   if (record !== undefined) await mustBeKnownFirst(invocation, client);
-  const { token, store } = await named(name, () =>
+  const { token, store } = await named(
+    name,
     client.change({
       method: 'POST',
       path: '/api/tokens',
@@ -50,26 +50,16 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
       answer: { token },
       name,
     });
-  const stored = await filled(invocation, name, async () =>
-    storeSecret(invocation, await storeDestination(invocation, client.login, store), record),
+  const storing = storeDestination(invocation, client.login, store).then((destination) =>
+    storeSecret(invocation, destination, record),
   );
+  const stored = await filled(invocation, name, storing);
   printDone(invocation, {
     said: `${name} is stored at ${new URL(store.url).host}`,
     answer: { token, stored },
     name,
   });
 };
-
-async function recordOf(
-  invocation: Invocation,
-  options: Options,
-  { name, tokenType, given }: { name: string; tokenType: TokenType; given: GivenRecord },
-): Promise<StoreBody> {
-  const { members } = given;
-  const missing = missingSecret(tokenType, members);
-  const whole = await withMissingSecret(invocation, options, { name, members, missing });
-  return checkedRecord({ ...whole, tokenType });
-}
 
 /** Nothing is stored that it could be said of. */
 function noRecord(options: Options): undefined {
@@ -83,30 +73,21 @@ function noRecord(options: Options): undefined {
   );
 }
 
-async function named<T>(name: string, create: () => Promise<T>): Promise<T> {
-  try {
-    return await create();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'CONFLICT') throw error;
-    throw new Failure(
-      'failed',
+const named = <T>(name: string, created: Promise<T>): Promise<T> =>
+  orElse(created, (error) => {
+    if (error.code !== 'CONFLICT') throw error;
+    throw error.saying(
       `there is a token ${name} already: svault set ${name} replaces its secret, and svault tokens edit ${name} how it is described`,
-      { code: error.code, cause: error },
+      'failed',
     );
-  }
-}
+  });
 
-async function filled<T>(invocation: Invocation, name: string, store: () => Promise<T>): Promise<T> {
-  try {
-    return await store();
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    const { exit, message, code } = error;
-    const named = `${name} is named, and its secret may not be stored`;
+const filled = <T>(invocation: Invocation, name: string, stored: Promise<T>): Promise<T> =>
+  orElse(stored, (error) => {
+    const half = `${name} is named, and its secret may not be stored`;
     const advice = `svault set ${name} stores it`;
+    const isInterrupted = error.exit === 'interrupted';
     // After Ctrl-C nothing else is said.
-    if (exit === 'interrupted' || invocation.signal.aborted) say(invocation, `${named}; ${advice}`);
-    if (exit === 'interrupted') throw error;
-    throw new Failure(exit, `${named}: ${message}; ${advice}`, { code, cause: error });
-  }
-}
+    if (isInterrupted || invocation.signal.aborted) say(invocation, `${half}; ${advice}`);
+    throw isInterrupted ? error : error.saying(`${half}: ${error.message}; ${advice}`);
+  });

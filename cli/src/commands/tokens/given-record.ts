@@ -1,6 +1,7 @@
 import { parseWireObject } from '@svault/shared';
 import { withoutHttps } from '@svault/shared/schemas';
 import { usage } from '../../failure.ts';
+import { given } from '../../json-in.ts';
 import type { Invocation } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
 import { publicJwk } from '../../public-jwk.ts';
@@ -122,14 +123,14 @@ async function restrictionsFrom(options: RestrictionOptions): Promise<Members> {
   const { allowHost, allowHeader, allowShortSecret, expiresAt } = options;
   const recipients = await Promise.all((options.recipient ?? []).map(publicJwk));
   const delivery = options.delivery ?? (recipients.length > 0 ? 'sealed' : undefined);
-  return {
-    ...(delivery !== undefined && { delivery }),
-    ...(recipients.length > 0 && { recipients }),
-    ...(allowHost !== undefined && { allowedHosts: listed('--allow-host', allowHost).map(withoutHttps) }),
-    ...(allowHeader !== undefined && { allowedHeaders: listed('--allow-header', allowHeader) }),
-    ...(allowShortSecret === true && { allowShortSecret }),
-    ...(expiresAt !== undefined && { expiryTime: expiresAt }),
-  };
+  return given({
+    delivery,
+    recipients: recipients.length > 0 ? recipients : undefined,
+    allowedHosts: allowHost && listed('--allow-host', allowHost).map(withoutHttps),
+    allowedHeaders: allowHeader && listed('--allow-header', allowHeader),
+    allowShortSecret,
+    expiryTime: expiresAt,
+  });
 }
 
 function listed(flag: string, values: readonly string[]): readonly string[] {

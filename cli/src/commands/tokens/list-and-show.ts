@@ -44,7 +44,6 @@ async function showGrant(invocation: Invocation, client: ApiClient, name: string
 /** A grant as its agent reads it (GET /api/agents/credentials). */
 const ownGrantSchema = z.looseObject({
   serviceName: z.string(),
-  /** Null: until revoked. */
   grantExpiresAt: z.string().nullable(),
   refreshPolicy: z.string(),
   sourceGroupId: z.string().nullable(),
@@ -54,7 +53,6 @@ type OwnGrant = z.infer<typeof ownGrantSchema>;
 const PATH = '/api/agents/credentials';
 const grantsSchema = z.looseObject({ grants: z.array(ownGrantSchema) });
 
-/** What the agent that acts may have. @throws Failure */
 async function ownGrants(client: ApiClient): Promise<readonly OwnGrant[]> {
   return (await client.read(PATH, grantsSchema)).grants;
 }
@@ -86,7 +84,6 @@ function stateOf({ webhook, upstreamRejectedAt }: Token): string {
 
 const isExpired = (time: string | undefined): boolean => time !== undefined && Date.parse(time) < Date.now();
 
-/** Where a proxy may send it; `*` is any host. */
 const hostsOf = ({ webhook }: Token): string =>
   (webhook?.allowedHosts ?? []).map((host) => (host === '*' ? '* (any host)' : host)).join(', ');
 
@@ -121,7 +118,6 @@ const DISPLAY_NAME = {
   of: ({ displayName, serviceName }: Token) => (displayName === serviceName ? '' : displayName),
 };
 
-/** Tokens in a list. */
 const TOKENS: Shape<Token> = {
   columns: [
     NAME,
@@ -140,7 +136,6 @@ const TOKENS: Shape<Token> = {
   none: 'there are no tokens: svault add NAME makes one',
 };
 
-/** One token, with all that is known of it. */
 const TOKEN: Shape<Token> = {
   columns: [
     NAME,

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../../failure.ts';
+import { given } from '../../json-in.ts';
 import { collect } from '../declare.ts';
 
 /** What `create` and `set` take: where the secret comes from, and what it is sealed with at the webhook (protocol 5.5). */
@@ -13,7 +14,6 @@ export interface SecretOptions {
   readonly allowHost?: readonly string[];
   readonly allowHeader?: readonly string[];
   readonly allowShortSecret?: true;
-  /** Public JWKs, as text or `@FILE`. */
   readonly recipient?: readonly string[];
   readonly expiresAt?: string;
 }
@@ -64,23 +64,13 @@ export interface DescriptionOptions {
   readonly name?: string;
   readonly description?: string;
   readonly notes?: string;
-  /** Separated by commas. */
   readonly tags?: string;
 }
 
 /** Members of `POST` and `PATCH` of `/api/tokens`; members that are not given are left out. */
 export function describedBy({ name, description, notes, tags }: DescriptionOptions): object {
-  return {
-    ...(name !== undefined && { displayName: name }),
-    ...(description !== undefined && { description }),
-    ...(notes !== undefined && { notes }),
-    ...(tags !== undefined && {
-      tags: tags
-        .split(',')
-        .map((tag) => tag.trim())
-        .filter((tag) => tag !== ''),
-    }),
-  };
+  const trimmed = tags?.split(',').map((tag) => tag.trim());
+  return given({ displayName: name, description, notes, tags: trimmed?.filter((tag) => tag !== '') });
 }
 
 /**

@@ -7,7 +7,6 @@ export type Members = Readonly<Record<string, unknown>>;
 
 type Kind = 'text' | 'number' | 'boolean' | 'list' | 'object';
 
-/** Members that are no text, by their path. */
 const KINDS: Readonly<Record<string, Kind>> = {
   digits: 'number',
   period: 'number',
@@ -22,20 +21,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'minter.permissions': 'object',
 };
 
-/** A member of a record as `--field` gives it. */
 interface FieldArgument {
   /** `privateKey`, or `provider.clientId`. */
   readonly path: readonly [string] | readonly [string, string];
-  /** Its text on the command line. */
   readonly text?: string;
-  /** Where it is read from instead. */
   readonly file?: string;
 }
 
-/**
- * Takes apart `NAME=TEXT` or `NAME=@FILE`; a NAME may go one level down: `minter.roleArn`.
- * @throws Failure usage
- */
+/** Takes apart `NAME=TEXT` or `NAME=@FILE`; a NAME may go one level down: `minter.roleArn`. @throws Failure usage */
 export function fieldArgument(argument: string): FieldArgument {
   const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(argument) ?? [];
   const [first, second, ...more] = name.split('.');
@@ -56,10 +49,7 @@ const SHOWING = [...SECRET_FIELD_NAMES, 'provider'].map((name) => name.toLowerCa
 export const isSecretField = ({ path }: FieldArgument): boolean =>
   SHOWING.includes((path.at(-1) ?? '').toLowerCase());
 
-/**
- * The value that a field's text means.
- * @throws Failure usage that names the field, and not what it holds
- */
+/** The value that a field's text means. @throws Failure usage that names the field, and not what it holds */
 export function fieldValue({ path }: FieldArgument, text: string): unknown {
   const name = path.join('.');
   switch (KINDS[name] ?? 'text') {
@@ -89,10 +79,7 @@ function objectIn(name: string, text: string): Members {
   throw usage(`--field ${name} is a JSON object, best from a file: ${name}=@FILE`);
 }
 
-/**
- * Puts a member where its path says.
- * @throws Failure usage where it is set already
- */
+/** Puts a member where its path says. @throws Failure usage where it is set already */
 export function withMember(members: Members, path: FieldArgument['path'], value: unknown): Members {
   const [first, second] = path;
   const { [first]: there } = members;

@@ -1,14 +1,14 @@
 import { DEFAULT_ALLOWED_HEADERS } from '@svault/shared/schemas';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom, tokenPath } from '../../api/service-name.ts';
-import { Failure, usage } from '../../failure.ts';
+import { orElse, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
-import { plainLine } from '../../output/plain-line.ts';
+import { listed, plainLine } from '../../output/plain-line.ts';
 import { printDone } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
-import { checkedRecord } from './checked-record.ts';
-import { type TokenType, missingSecret, tokenTypeOf } from './needed-secret.ts';
-import { type GivenRecord, givenRecord, withMissingSecret } from './given-record.ts';
+import { wholeRecord } from './checked-record.ts';
+import { type TokenType, tokenTypeOf } from './needed-secret.ts';
+import { type GivenRecord, givenRecord } from './given-record.ts';
 import {
   SOME_STORE,
   storeAddressSchema,
@@ -36,10 +36,7 @@ export const setToken: Run<[string], Options> = async (invocation, [service], op
   if (dropped.length > 0)
     throw usage(`nothing that ${name} was stored with is carried over: ${dropped.join('; ')}`);
   const tokenType = tokenTypeOf(options.type, given.members, held?.tokenType ?? token.tokenType);
-  const { members } = given;
-  const missing = missingSecret(tokenType, members);
-  const whole = await withMissingSecret(invocation, options, { name, members, missing });
-  const record = checkedRecord({ ...whole, tokenType });
+  const record = await wholeRecord(invocation, options, { name, tokenType, given });
   const address = await client.change({
     method: 'POST',
     path: `${tokenPath(name)}/store-ticket`,
@@ -48,7 +45,7 @@ export const setToken: Run<[string], Options> = async (invocation, [service], op
     dryAnswer: SOME_STORE,
   });
   const destination = await storeDestination(invocation, client.login, address);
-  const answer = await replaced(invocation, name, () => storeSecret(invocation, destination, record));
+  const answer = await replaced(invocation, name, storeSecret(invocation, destination, record));
   if (tokenType !== token.tokenType)
     say(invocation, `the control plane goes on calling ${name} a ${plainLine(token.tokenType)}`);
   printDone(invocation, {
@@ -73,19 +70,15 @@ function supposed(
   return client.read<Pick<Token, 'tokenType' | 'webhook'>>(tokenPath(name), tokenSchema, { tokenType });
 }
 
-async function replaced<T>(invocation: Invocation, name: string, store: () => Promise<T>): Promise<T> {
-  try {
-    return await store();
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
+const replaced = <T>(invocation: Invocation, name: string, stored: Promise<T>): Promise<T> =>
+  orElse(stored, (error) => {
     const { exit, message, code } = error;
     if (exit === 'interrupted') throw error;
     // After Ctrl-C nothing else is said.
     if (invocation.signal.aborted) say(invocation, whatIsThere(name));
     const advice = code === undefined ? whatIsThere(name) : adviceOn(code, name);
-    throw advice === undefined ? error : new Failure(exit, `${message}; ${advice}`, { code, cause: error });
-  }
-}
+    throw advice === undefined ? error : error.saying(`${message}; ${advice}`);
+  });
 
 /** For a response that is lost or not a webhook's: the store may have happened. */
 const whatIsThere = (name: string): string => `whether it is stored, svault show ${name} tells`;
@@ -123,10 +116,6 @@ function droppedRestrictions(held: HeldRecord, given: GivenRecord): string[] {
     );
   return dropped;
 }
-
-const SHOWN = 10;
-const listed = (items: readonly string[]): string =>
-  [...items.slice(0, SHOWN).map(plainLine), ...(items.length > SHOWN ? ['…'] : [])].join(', ');
 
 const areDefault = (headers: readonly string[]): boolean =>
   headers

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiClient } from '../../api/api-client.ts';
 import { aboutToken, tokenPath } from '../../api/service-name.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, orElse } from '../../failure.ts';
 
 /** What the webhook says of a record (protocol 5.3), as far as the control plane passes it on. */
 const heldSchema = z.looseObject({
@@ -37,9 +37,8 @@ export type Token = z.infer<typeof tokenSchema>;
 const webhookSchema = z.looseObject({ bound: z.boolean(), reachable: z.boolean().optional() });
 
 /**
- * A token, with what the webhook says of it; without that only where the webhook holds nothing. The control plane asks it for
- * half a second and no longer, so silence is not taken for an answer here.
- *
+ * A token, with what the webhook says of it; without that only where the webhook holds nothing. The control plane asks
+ * it for half a second and no longer, so silence is not taken for an answer here.
  * @throws Failure unavailable where no webhook is bound or it does not answer; notFound
  */
 export async function readToken(client: ApiClient, name: string): Promise<Token> {
@@ -53,14 +52,11 @@ export async function readToken(client: ApiClient, name: string): Promise<Token>
 }
 
 /** A member may not read the state of the webhook: for them it counts as not answering. */
-async function webhookOf(client: ApiClient): Promise<z.infer<typeof webhookSchema>> {
-  try {
-    return await client.read('/api/webhook', webhookSchema);
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'FORBIDDEN') return { bound: true };
-    throw error;
-  }
-}
+const webhookOf = (client: ApiClient): Promise<z.infer<typeof webhookSchema>> =>
+  orElse<z.infer<typeof webhookSchema>>(client.read('/api/webhook', webhookSchema), (error) => {
+    if (error.code !== 'FORBIDDEN') throw error;
+    return { bound: true };
+  });
 
 /** A token, with what the webhook says of it at once. @throws Failure notFound */
 export const tokenOf = (client: ApiClient, name: string): Promise<Token> =>

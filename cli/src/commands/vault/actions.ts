@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { apiClient } from '../../api/api-client.ts';
-import type { Invocation, Run } from '../../invocation.ts';
+import type { Run } from '../../invocation.ts';
 import { type Shape, printDone, printOne } from '../../output/print.ts';
 
 /** `vault status` */
@@ -9,23 +9,20 @@ export const vaultStatus: Run = async (invocation) => {
   printOne(invocation, await client.read('/api/vault', vaultSchema), VAULT);
 };
 
-/** `vault lock` */
-export const lockVault: Run = (invocation) => setLock(invocation, 'lock');
-
-/** `vault unlock` */
-export const unlockVault: Run = (invocation) => setLock(invocation, 'unlock');
-
 /** `vault lock` and `vault unlock`; repeating one changes nothing and prints the same message. */
-async function setLock(invocation: Invocation, verb: 'lock' | 'unlock'): Promise<void> {
-  const client = await apiClient(invocation);
-  const answer = await client.change({ method: 'POST', path: `/api/vault/${verb}`, schema: vaultSchema });
-  const said = answer.locked
-    ? 'the vault is locked: no credential is given out and nothing can be changed, until svault vault unlock'
-    : 'the vault is unlocked: agents get what they are granted';
-  printDone(invocation, { said, answer, name: stateOf(answer) });
-}
+const settingLock =
+  (verb: 'lock' | 'unlock'): Run =>
+  async (invocation) => {
+    const client = await apiClient(invocation);
+    const answer = await client.change({ method: 'POST', path: `/api/vault/${verb}`, schema: vaultSchema });
+    const said = answer.locked
+      ? 'the vault is locked: no credential is given out and nothing can be changed, until svault vault unlock'
+      : 'the vault is unlocked: agents get what they are granted';
+    printDone(invocation, { said, answer, name: stateOf(answer) });
+  };
+export const lockVault = settingLock('lock');
+export const unlockVault = settingLock('unlock');
 
-/** The vault, as the control plane describes it. */
 const vaultSchema = z.looseObject({
   id: z.string(),
   locked: z.boolean(),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { apiClient } from '../../api/api-client.ts';
-import { composeEngine, mustAnswer, mustBeWhole } from '../../compose-engine/compose-engine.ts';
+import { readyEngine } from '../../compose-engine/compose-engine.ts';
 import { TIMEOUT_MS, untilHealthy } from '../../compose-engine/health.ts';
 import { Failure } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
@@ -16,9 +16,7 @@ export const startWebhook: Run<[folder: string]> = async (invocation, [name]) =>
   const folder = resolve(name);
   const { values } = await requireProject(folder);
   if (flags.dryRun === true) return say(invocation, `would run, in ${folder}: docker compose up --detach`);
-  const compose = await composeEngine(invocation, folder);
-  await mustBeWhole(compose, folder);
-  await mustAnswer(compose);
+  const compose = await readyEngine(invocation, folder);
   const { code } = await compose.show('up', '--detach', '--remove-orphans');
   if (code !== 0)
     throw new Failure(
@@ -36,9 +34,7 @@ export const stopWebhook: Run<[folder: string]> = async (invocation, [name]) => 
   await requireProject(folder);
   if (invocation.flags.dryRun === true)
     return say(invocation, `would run, in ${folder}: docker compose down`);
-  const compose = await composeEngine(invocation, folder);
-  await mustBeWhole(compose, folder);
-  await mustAnswer(compose);
+  const compose = await readyEngine(invocation, folder);
   const { code } = await compose.show('down', '--remove-orphans');
   if (code !== 0)
     throw new Failure(

@@ -2,7 +2,7 @@ import { fromBase64url, parseWebhookUrl } from '@svault/shared';
 import { bindCodeSchema, hmacHashSchema } from '@svault/shared/schemas';
 import { resolve } from 'node:path';
 import { apiClient } from '../../api/api-client.ts';
-import { composeEngine, mustAnswer, mustBeWhole } from '../../compose-engine/compose-engine.ts';
+import { readyEngine } from '../../compose-engine/compose-engine.ts';
 import { Failure, usage } from '../../failure.ts';
 import { DryRunDone } from '../../http/dry-run.ts';
 import type { Invocation, Run } from '../../invocation.ts';
@@ -92,9 +92,7 @@ async function linkText(invocation: Invocation, argument: string | undefined): P
     say(invocation, `would run, in ${folder}: docker compose run --rm webhook bind-link`);
     throw new DryRunDone();
   }
-  const compose = await composeEngine(invocation, folder);
-  await mustBeWhole(compose, folder);
-  await mustAnswer(compose);
+  const compose = await readyEngine(invocation, folder);
   const { code, out } = await compose.read('run', '--rm', '--no-deps', '-T', 'webhook', 'bind-link');
   if (code !== 0) throw new Failure('failed', 'the webhook gave no link; see its output above');
   return out;

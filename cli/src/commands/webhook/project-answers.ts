@@ -2,22 +2,19 @@ import { moreSettings } from '@svault/compose/webhook-project/env-file';
 import type { SecretFile } from '@svault/compose/webhook-project/project-file';
 import { TUNNEL_METHODS, type TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
 import { TUNNELS } from '@svault/compose/webhook-project/tunnels/tunnels';
-import { actingLogin } from '../../contexts/acting-login.ts';
-import { Failure, usage } from '../../failure.ts';
+import { type ActingLogin, actingLogin } from '../../contexts/acting-login.ts';
+import { orElse, usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { askLine } from '../../secret-input/ask.ts';
 import { readSecret } from '../../secret-input/read-secret.ts';
 import type { Project } from '../../webhook-project/project-folder.ts';
 import { readOther, readServiceUrl, readWebhookUrl } from '../../webhook-project/project-settings.ts';
 
-/** What `init` has to know before it writes. */
 interface Asked {
   readonly method: TunnelMethod;
-  /** By `--set`. */
   readonly given: ReadonlyMap<string, string>;
   /** The project that is there, whose .env stays. */
   readonly before: Project | undefined;
-  /** Files that are there. */
   readonly there: ReadonlySet<string>;
 }
 
@@ -78,7 +75,6 @@ function answersOf({ method, values, folder }: Project, { given }: Asked): Answe
   };
 }
 
-/** @throws Failure usage that names all that is missing at once */
 function nothingMissing({ method, given, there }: Asked, known: ReadonlyMap<string, string>): void {
   const { secret } = TUNNELS[method];
   const missing = ['SV_WEBHOOK_URL', 'SV_WEBHOOK_SERVICE_URL'].filter((name) => !known.has(name));
@@ -105,34 +101,21 @@ export async function gatherSecret(
   }
   const source =
     value === undefined ? {} : value.startsWith('@') ? { file: value.slice(1) } : { argument: value };
-  const text = (await secretText(invocation, { question, ...source }, name)).trim();
+  const read = await orElse(readSecret(invocation, { question, ...source }), (error) => {
+    if (error.exit !== 'usage') throw error;
+    throw error.saying(`${name}: ${error.message}; --set ${name}=@FILE names a file`);
+  });
+  const text = read.trim();
   const refused = problem(text);
   if (refused !== undefined) throw usage(`${name} ${refused}`);
   return [{ path, secret: fileText(text) }];
 }
 
-async function secretText(
-  invocation: Invocation,
-  source: { readonly question: string; readonly file?: string; readonly argument?: string },
-  name: string,
-): Promise<string> {
-  try {
-    return await readSecret(invocation, source);
-  } catch (error) {
-    if (error instanceof Failure && error.exit === 'usage')
-      throw new Failure('usage', `${name}: ${error.message}; --set ${name}=@FILE names a file`, {
-        cause: error,
-      });
-    throw error;
-  }
-}
-
 /** Of the current login; a project can be made without a login too. */
-async function baseUrlOfLogin(invocation: Invocation): Promise<string | undefined> {
-  try {
-    return (await actingLogin(invocation)).context.baseUrl;
-  } catch (error) {
-    if (error instanceof Failure && error.exit === 'denied') return undefined;
-    throw error;
-  }
-}
+const baseUrlOfLogin = async (invocation: Invocation): Promise<string | undefined> =>
+  (
+    await orElse<ActingLogin | undefined>(actingLogin(invocation), (error) => {
+      if (error.exit !== 'denied') throw error;
+      return undefined;
+    })
+  )?.context.baseUrl;
