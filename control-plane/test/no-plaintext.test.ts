@@ -12,10 +12,19 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { operationsOf } from './support/api-operations.ts';
 import { type Canary, formsOfKey, makeCanaries } from './support/canaries.ts';
 import { databaseBytes, databasePath } from './support/database-files.ts';
-import { type Call, clientOf } from './support/management-service.ts';
+import { cookieBy, registerClient } from './support/consent-page.ts';
+import { BASE_URL, type Call, clientOf } from './support/management-service.ts';
 import { mcpClientOf } from './support/mcp-steps.ts';
-import { postOauth, refresh } from './support/oauth-client.ts';
-import { type PairSession, approveOn, sessionOn } from './support/pair-sessions.ts';
+import {
+  type ApprovedCode,
+  type ClientSession,
+  REDIRECT,
+  approve,
+  exchange,
+  postOauth,
+  refresh,
+  sessionIn,
+} from './support/oauth-client.ts';
 import { storedState } from './support/stored-state.ts';
 import { type PairAgent, agentOn, pathFor, putBypassingRecorder, take } from './support/pair-agents.ts';
 
@@ -33,7 +42,7 @@ let pair: TestPair;
 let anyone: Call;
 let admin: Call;
 let agent: PairAgent;
-let session: PairSession;
+let session: ApprovedCode & ClientSession & { readonly cookie: string };
 /** Keys, links and tokens of every further kind. */
 let others: readonly string[];
 const answers: string[] = [];
@@ -46,13 +55,15 @@ let service: Haystacks;
 let kept: Haystacks;
 
 beforeAll(async () => {
-  pair = await startPair({ logLevel: 'trace', env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
+  pair = await startPair({
+    logLevel: 'trace',
+    env: { SV_METRICS_LISTEN: '127.0.0.1:0', SV_BASE_URL: BASE_URL, SV_WEBHOOK_SERVICE_URL: BASE_URL },
+  });
   const url = pair.controlPlaneUrl();
   anyone = remembering(clientOf(url));
   admin = remembering(clientOf(url, { authorization: `Bearer ${pair.adminKey}` }));
   agent = await agentOn(pair);
-  session = await sessionOn(pair, agent.id, { switchMcpOn: true });
-  others = await useOthers();
+  others = await useOthers(url);
   await storeAndFetch();
   await replaceAndDelete();
   await provokeErrors();
@@ -72,26 +83,28 @@ function remembering(call: Call): Call {
   };
 }
 
-async function useOthers(): Promise<readonly string[]> {
+/** An MCP client's session, and one key, link and token of every further kind. */
+async function useOthers(url: string): Promise<readonly string[]> {
+  await admin('PATCH', `/api/agents/${agent.id}`, { body: { mcpEnabled: true } });
+  const member = { email: 'member@example.org', role: 'member' };
+  const { link } = (await admin('POST', '/api/members', { body: member })).json;
+  const linkToken = new URL(link.url as string).searchParams.get('token') ?? '';
+  await anyone('GET', `/login/link?token=${linkToken}`);
+  const cookie = await cookieBy({ anyone }, link.url as string);
+  const clientId = await registerClient({ anyone }, [REDIRECT]);
+  const world = { service: { anyone, running: { url } }, cookie, clientId };
+  const approved = await approve(world, agent.id);
+  session = { ...approved, ...sessionIn(await exchange(world, approved), approved), cookie };
+  const unused = await approve(world, agent.id);
+  const next = sessionIn(await refresh(world, session), approved);
+
   const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
   const { proxy, key: proxyKey } = (await admin('POST', '/api/proxies', { body })).json;
   await admin('POST', `/api/proxies/${proxy.id}/reveal-key`);
   await anyone('POST', '/api/proxy/mcp', { headers: { 'x-mcp-key': proxyKey } });
   const { key: adminKey } = (await admin('POST', '/api/admin-keys', { body: { name: 'second' } })).json;
-  const member = { email: 'member@example.org', role: 'member' };
-  const { link } = (await admin('POST', '/api/members', { body: member })).json;
-  const linkToken = new URL(link.url as string).searchParams.get('token') ?? '';
-  const unused = await approveOn(pair, agent.id);
-  const next = (await refresh({ service: { anyone } }, session)).json;
-  return [
-    proxyKey,
-    adminKey,
-    linkToken,
-    unused.code,
-    unused.codeVerifier,
-    next.access_token,
-    next.refresh_token,
-  ] as string[];
+  const ofClient = [unused.code, unused.codeVerifier, next.accessToken, next.refreshToken];
+  return [proxyKey as string, adminKey as string, linkToken, ...ofClient];
 }
 
 async function store({ serviceName, body }: Canary): Promise<void> {

@@ -68,7 +68,7 @@ export async function cookieBy(service: Pick<ManagementService, 'anyone'>, link:
 
 /** Registers a client. @returns its id */
 export async function registerClient(
-  service: ManagementService,
+  service: Pick<ManagementService, 'anyone'>,
   redirectUris: readonly string[],
   clientName = 'a test client',
 ): Promise<string> {
@@ -89,7 +89,7 @@ export function authorizationPath(parameters: RequestParameters): string {
 
 /** A whole authorization, from the client's request to the response at its redirect URI. */
 export async function authorize(
-  service: ManagementService,
+  service: { readonly running: { readonly url: string } },
   {
     cookie,
     clientId,

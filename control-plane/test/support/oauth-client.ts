@@ -95,7 +95,9 @@ export async function newAgent(
 
 /** The user consents that the client acts as an agent. @param more another client or browser than the fixture's */
 export async function approve(
-  world: OauthFixture,
+  world: Pick<OauthFixture, 'clientId' | 'cookie'> & {
+    readonly service: { readonly running: { readonly url: string } };
+  },
   agentId: string,
   more: Partial<Pick<OauthFixture, 'clientId' | 'cookie'>> = {},
 ): Promise<ApprovedCode> {
@@ -118,7 +120,7 @@ export const exchangeFields = ({ code, codeVerifier, clientId }: ApprovedCode): 
 
 /** @param changed other fields, undefined to omit one */
 export const exchange = (
-  { service }: Pick<OauthFixture, 'service'>,
+  { service }: { readonly service: Pick<ManagementService, 'anyone'> },
   code: ApprovedCode,
   changed: Fields = {},
 ): Promise<Answer> => postOauth(service, 'token', { ...exchangeFields(code), ...changed });
