@@ -92,6 +92,19 @@ test('an admin may call every route', async () => {
   }
 });
 
+test("a member's store ticket always has ifv 0, an admin's may replace a credential", async () => {
+  await service.bind();
+  const body = { serviceName: 'github', tokenType: 'PlainText' };
+  const made = await member.session('POST', '/api/tokens', { body });
+  expect(made.status).toBe(201);
+  const again = (call: Call, asked = {}) => call('POST', '/api/tokens/github/store-ticket', { body: asked });
+  expect(claimsOf(made.json.store.ticket)).toMatchObject({ ifv: 0 });
+  for (const asked of [{}, { ifv: 0 }])
+    expect(claimsOf((await again(member.session, asked)).json.ticket)).toMatchObject({ ifv: 0 });
+  expect((await again(member.session, { ifv: 1 })).json.code).toBe('FORBIDDEN');
+  expect(claimsOf((await again(admin.session)).json.ticket)).not.toHaveProperty('ifv');
+});
+
 test('a member lists and ends their own sessions only', async () => {
   const { items } = (await admin.session('GET', '/api/sessions')).json;
   const other = items.find(({ userId }: { userId: string }) => userId === admin.id);
@@ -117,3 +130,6 @@ test('the page that binds a webhook rejects members, its form too', async () => 
   const form = await page('POST', '/vault/webhook-bind', { rawBody: 'code=x', headers });
   expect([form.status, form.text]).toEqual([403, expect.stringContaining('This needs an admin')]);
 });
+
+const claimsOf = (ticket: string): unknown =>
+  JSON.parse(Buffer.from(ticket.split('.')[1] ?? '', 'base64url').toString());

@@ -20,13 +20,10 @@ import { proxySchema } from './proxies.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { toTokenView, tokenSchema } from './tokens.ts';
 
-const EXPORT_FORMAT = 'svault-account-export';
-const EXPORT_VERSION = 1;
-
 /** What the document says once, before its lists. */
 const exportHeadSchema = z.object({
-  format: z.literal(EXPORT_FORMAT),
-  version: z.literal(EXPORT_VERSION),
+  format: z.literal('svault-account-export'),
+  version: z.literal(1),
   exportedAt: timeSchema,
   vault: vaultSchema,
   webhook: z
@@ -189,8 +186,8 @@ async function headOf(
   const link = await webhookLinks.find(vaultId);
   const webhook = link === undefined ? null : { ...link, lastSeenAt: link.lastSeenAt ?? null };
   return exportHeadSchema.parse({
-    format: EXPORT_FORMAT,
-    version: EXPORT_VERSION,
+    format: 'svault-account-export',
+    version: 1,
     exportedAt,
     vault,
     webhook,

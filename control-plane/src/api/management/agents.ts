@@ -24,9 +24,6 @@ import {
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const nameSchema = lineSchema(100);
-const descriptionSchema = textSchema(1_000);
-
 export const agentSchema = z
   .object({
     id: z.string().meta({ examples: ['agt_…'] }),
@@ -51,20 +48,16 @@ const apiKeySchema = z.object({ apiKey: z.string() });
 
 const newAgentSchema = z
   .strictObject({
-    name: nameSchema,
-    description: descriptionSchema.optional(),
+    name: lineSchema(100),
+    description: textSchema(1_000).optional(),
     mcpEnabled: z.boolean().optional(),
     sealingKeyThumbprint: thumbprintSchema.optional(),
   })
   .meta({ id: 'NewAgent' });
 
-const agentChangesSchema = z
-  .strictObject({
-    name: nameSchema.optional(),
-    description: descriptionSchema.optional(),
-    mcpEnabled: z.boolean().optional(),
-    sealingKeyThumbprint: thumbprintSchema.nullable().optional(),
-  })
+const agentChangesSchema = newAgentSchema
+  .partial()
+  .extend({ sealingKeyThumbprint: thumbprintSchema.nullable().optional() })
   .meta({ id: 'AgentChanges' });
 
 export const toAgentView = ({ lastUsedAt, ...agent }: Agent): z.output<typeof agentSchema> => ({

@@ -1,12 +1,11 @@
 import type { Actor } from '../../core/actor.ts';
-import type { Clock } from '@svault/shared';
-import type { Stores } from '../../core/stores.ts';
 import { resolveAdminKey } from '../../management/admin-keys.ts';
 import { cliTokens, resolveCliSession } from '../../sign-in/cli/sessions.ts';
 import { resolveSession } from '../../sign-in/sessions.ts';
 import { readCookie } from '../http/cookies.ts';
 import { ApiError } from '../../core/errors.ts';
 import { isCrossSite, isSameOrigin, crossOriginError } from '../http/origin-check.ts';
+import type { Needs } from './dependencies.ts';
 import type { Exchange } from './route-definition.ts';
 
 /**
@@ -20,14 +19,15 @@ export type ManagementAuthenticator = (exchange: Exchange, method: string) => Pr
 
 const SAFE_METHODS = ['GET', 'HEAD'];
 
-export function createManagementAuthenticator(options: {
-  readonly stores: Pick<Stores, 'adminKeys' | 'cliSessions' | 'sessions'>;
-  readonly clock: Clock;
-  readonly cookieName: string;
-  /** Scheme, host and port of the service's public address. */
-  readonly ownOrigin: string;
-}): ManagementAuthenticator {
-  const { stores, clock, cookieName, ownOrigin } = options;
+export function createManagementAuthenticator({
+  stores,
+  clock,
+  cookie: { name: cookieName },
+  ownOrigin,
+}: Needs<
+  'clock' | 'cookie' | 'ownOrigin',
+  'adminKeys' | 'cliSessions' | 'sessions'
+>): ManagementAuthenticator {
   return async (exchange, method) => {
     const authorization = exchange.header('authorization');
     // A caller that sends a key means that key: falling back to a cookie would hide a revoked one.

@@ -26,16 +26,15 @@ export const folderSchema = z
   })
   .meta({ id: 'Folder' });
 
-const nameSchema = lineSchema(100);
 const serviceNamesSchema = uniqueList(serviceNameSchema, MAX_FOLDER_TOKENS);
 
 const newFolderSchema = z
-  .strictObject({ name: nameSchema, serviceNames: serviceNamesSchema.optional() })
+  .strictObject({ name: lineSchema(100), serviceNames: serviceNamesSchema.optional() })
   .meta({ id: 'NewFolder', description: 'A group of tokens of the account.' });
 
-const folderChangesSchema = z
-  .strictObject({
-    name: nameSchema.optional(),
+const folderChangesSchema = newFolderSchema
+  .partial()
+  .extend({
     serviceNames: serviceNamesSchema.optional().meta({ description: "Takes the former list's place" }),
   })
   .meta({ id: 'FolderChanges' });

@@ -7,25 +7,19 @@ import type { Role } from '../../core/actor.ts';
 import { requireRole, transactionAs } from '../../sign-in/current-actor.ts';
 import { MAKES, type QuotaNoun } from '../../core/quotas.ts';
 import { isAddressScope } from '../../limits/scopes.ts';
-import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
+import type { Transaction } from '../../core/stores.ts';
 import { requireUnlocked } from '../../core/vault.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
-import type { ClientAddress } from '../http/client-address.ts';
+import type { Needs } from './dependencies.ts';
 import { BODY_LIMITS, parseInput, parsePath, readJsonBody } from './parse-input.ts';
 import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 
-interface MountDependencies {
+type MountDependencies = Needs<'clientAddress' | 'limits' | 'ownOrigin' | 'unitOfWork', 'vaults'> & {
   readonly authenticate: ManagementAuthenticator;
-  readonly stores: Pick<Stores, 'vaults'>;
-  readonly unitOfWork: UnitOfWork;
-  readonly limits: RouteLimits;
-  readonly clientAddress: ClientAddress;
-  /** Scheme, host and port of the service's public address. */
-  readonly ownOrigin: string;
-}
+};
 
 type SignedInRoute = Extract<ManagementRoute, { readonly role: Role }>;
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
+import type { ManagementDependencies } from './dependencies.ts';
 import { type ManagementRoute, definePublicRoute } from './route-definition.ts';
 
 const errorSchema = z
@@ -20,12 +21,10 @@ const SECURITY = [{ adminKey: [] }, { session: [] }];
 
 /**
  * The OpenAPI 3.1 document of these routes, made from the schemas that parse their requests and shape their responses.
- *
- * @param baseUrl public address of the service
  */
 async function openApiDocument(
   routes: readonly ManagementRoute[],
-  options: { readonly baseUrl: string; readonly cookieName: string },
+  { baseUrl, cookie }: Pick<ManagementDependencies, 'baseUrl' | 'cookie'>,
 ): Promise<Record<string, unknown>> {
   // Loaded with the first request: most services never get one, and the package is large.
   const { createDocument } = await import('zod-openapi');
@@ -40,12 +39,12 @@ async function openApiDocument(
       description: 'Management of agents, grants and token metadata. No answer ever holds a credential.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: options.baseUrl }],
+    servers: [{ url: baseUrl }],
     paths,
     components: {
       securitySchemes: {
         adminKey: { type: 'http', scheme: 'bearer', bearerFormat: 'svadmin_…' },
-        session: { type: 'apiKey', in: 'cookie', name: options.cookieName },
+        session: { type: 'apiKey', in: 'cookie', name: cookie.name },
       },
     },
   });
@@ -104,7 +103,7 @@ function errorsByStatus(route: ManagementRoute): Record<string, unknown> {
 /** `GET /api/openapi.json`. The document includes this route, and is made once. */
 export function createOpenApiRoute(
   routes: readonly ManagementRoute[],
-  options: { readonly baseUrl: string; readonly cookieName: string },
+  options: Pick<ManagementDependencies, 'baseUrl' | 'cookie'>,
 ): ManagementRoute {
   const route: ManagementRoute = definePublicRoute('GET /api/openapi.json', {
     operation: 'getOpenApi',

@@ -24,8 +24,6 @@ import {
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { imaginedRequestSchema, simulationSchema, toCaller, toSimulationView } from './policy-simulation.ts';
 
-const nameSchema = lineSchema(100);
-
 export const policySchema = z
   .object({
     id: z.string().meta({ examples: ['pol_…'] }),
@@ -38,13 +36,12 @@ export const policySchema = z
   .meta({ id: 'Policy' });
 
 const newPolicySchema = z
-  .strictObject({ name: nameSchema, enabled: z.boolean().optional(), rules: rulesSchema })
+  .strictObject({ name: lineSchema(100), enabled: z.boolean().optional(), rules: rulesSchema })
   .meta({ id: 'NewPolicy', description: 'enabled: true unless it says otherwise. All rules must allow.' });
 
-const policyChangesSchema = z
-  .strictObject({
-    name: nameSchema.optional(),
-    enabled: z.boolean().optional(),
+const policyChangesSchema = newPolicySchema
+  .partial()
+  .extend({
     rules: rulesSchema
       .optional()
       .meta({ description: 'All of them; the n-th rule of a type keeps what it has counted' }),

@@ -74,9 +74,7 @@ const newProviderSchema = z
 
 const providerChangesSchema = z
   .strictObject({
-    name: settings.name.optional(),
-    tokenUrl: settings.tokenUrl.optional(),
-    clientId: settings.clientId.optional(),
+    ...z.object(settings).partial().shape,
     authMethod: authMethod.optional().meta({ description: 'Comes with the secret, given anew' }),
     ...secret,
   })

@@ -28,7 +28,6 @@ import {
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const nameSchema = lineSchema(100);
 const agentIdSchema = z.string().meta({ examples: ['agt_…'] });
 const authTypeSchema = z.enum(['Token', 'sv_session']).meta({
   description:
@@ -76,7 +75,7 @@ const proxyKeySchema = z.object({ key: z.string() });
 
 const newProxySchema = z
   .strictObject({
-    name: nameSchema,
+    name: lineSchema(100),
     upstreamUrl: upstreamUrlSchema,
     upstreamAuthType: authTypeSchema.optional(),
     serviceName: serviceNameSchema.optional(),
@@ -85,11 +84,10 @@ const newProxySchema = z
   })
   .meta({ id: 'NewProxy' });
 
-const proxyChangesSchema = z
-  .strictObject({
-    name: nameSchema.optional(),
-    upstreamUrl: upstreamUrlSchema.optional(),
-    serviceName: serviceNameSchema.optional(),
+const proxyChangesSchema = newProxySchema
+  .omit({ upstreamAuthType: true })
+  .partial()
+  .extend({
     agentId: agentIdSchema.nullable().optional(),
     headerTemplates: templatesSchema
       .nullable()

@@ -16,15 +16,12 @@ import { createProviderRoutes } from './providers.ts';
 import { createProxyRoutes } from './proxies.ts';
 import { createCliLoginRoutes, createLoginRoutes } from './sign-in.ts';
 import { createTokenRefreshRoutes } from './token-refresh.ts';
-import { createTokenTicketRoutes } from './token-tickets.ts';
 import { createTokenRoutes } from './tokens.ts';
 import { createVaultRoutes } from './vault.ts';
 import { createWebhookRoutes } from './webhook.ts';
 
 /** The management API: every route with its OpenAPI document. Each noun's function names what it takes of these. */
 export function createManagementApi(dependencies: ManagementDependencies): Router {
-  const { baseUrl } = dependencies;
-  const { name: cookieName } = dependencies.cookie;
   const routes = [
     ...createLoginRoutes(dependencies),
     ...createCliLoginRoutes(dependencies),
@@ -36,7 +33,6 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createFolderRoutes(dependencies),
     ...createGrantRoutes(dependencies),
     ...createTokenRoutes(dependencies),
-    ...createTokenTicketRoutes(dependencies),
     ...createTokenRefreshRoutes(dependencies),
     ...createProviderRoutes(dependencies),
     ...createPolicyRoutes(dependencies),
@@ -46,7 +42,6 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createAuditRoutes(dependencies),
   ];
   // Last, since it describes the others.
-  routes.push(createOpenApiRoute(routes, { baseUrl, cookieName }));
-  const authenticate = createManagementAuthenticator({ ...dependencies, cookieName });
-  return mountRoutes(routes, { ...dependencies, authenticate });
+  routes.push(createOpenApiRoute(routes, dependencies));
+  return mountRoutes(routes, { ...dependencies, authenticate: createManagementAuthenticator(dependencies) });
 }

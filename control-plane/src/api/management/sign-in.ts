@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { ROLES } from '../../core/actor.ts';
 import { ApiError } from '../../core/errors.ts';
 import { EMAIL_CHARACTERS } from '../../core/user.ts';
 import { beginCliLogin, exchangeCliCode } from '../../sign-in/cli/login.ts';
@@ -79,13 +78,7 @@ const cliGrantSchema = z
       .string()
       .meta({ examples: ['svclir_…'], description: 'Takes the place of the former one' }),
     expiresInSeconds: z.int().meta({ description: 'Until the access token ends' }),
-    user: z.object({
-      id: z.string(),
-      email: z.string(),
-      role: z.enum(ROLES),
-      isOwner: z.boolean(),
-      vaultId: z.string(),
-    }),
+    user: meSchema.omit({ via: true, method: true }),
   })
   .meta({ id: 'CliGrant' });
 

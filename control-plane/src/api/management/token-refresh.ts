@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { RefreshResult, TokenRefresh } from '../../refresh/refresh-result.ts';
+import type { RefreshResult } from '../../refresh/refresh-result.ts';
 import { asRefusal } from '../../webhook/call-failed.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
+import type { ManagementDependencies } from './dependencies.ts';
 import { serviceNameParams, timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -31,9 +32,7 @@ const tokenRefreshSchema = z
 /** Refreshes a token on its owner's request. */
 export function createTokenRefreshRoutes({
   tokenRefresh,
-}: {
-  readonly tokenRefresh: TokenRefresh;
-}): readonly ManagementRoute[] {
+}: Pick<ManagementDependencies, 'tokenRefresh'>): ManagementRoute[] {
   return [
     defineRoute('POST /api/tokens/{serviceName}/refresh', {
       tag: 'Tokens',

@@ -1,12 +1,13 @@
 import { isServiceName } from '@svault/shared';
-import { TOKEN_TYPES, tokenMetadataSchema } from '@svault/shared/schemas';
+import { TOKEN_TYPES, thumbprintSchema, tokenMetadataSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { findEvents } from '../../audit/events-query.ts';
 import { type Actor, eventBy } from '../../core/actor.ts';
-import { notFound } from '../../core/errors.ts';
+import { ApiError, notFound } from '../../core/errors.ts';
 import type { TokenMetadata } from '../../core/token.ts';
 import { createToken, removeToken, updateToken } from '../../management/tokens.ts';
+import { boundWebhookOf } from '../../webhook/tickets.ts';
 import { REMOVALS, type WebhookToken } from '../../webhook/token-metadata.ts';
 import { auditPageSchema, logPageRequest, toAuditView } from './audit.ts';
 import type { Needs } from './dependencies.ts';
@@ -61,7 +62,7 @@ const newTokenSchema = z
 
 const tokenChangesSchema = z.strictObject(editable).meta({ id: 'TokenChanges' });
 
-export const storeAddressSchema = z
+const storeAddressSchema = z
   .object({
     url: z.string().meta({ description: 'Where to POST the secret; never to this service' }),
     ticket: z.string().meta({ description: 'For Authorization: Bearer; works once' }),
@@ -81,6 +82,21 @@ const tokenRemovalSchema = z
     }),
   })
   .meta({ id: 'TokenRemoval' });
+
+const credentialTicketRequestSchema = z.strictObject({
+  jkt: thumbprintSchema.optional().meta({ description: "Thumbprint of a sealed record's recipient" }),
+});
+
+const credentialTicketSchema = z.object({
+  url: z.string().meta({ description: 'Works once' }),
+  expiresAt: timeSchema,
+});
+
+const storeTicketRequestSchema = z.strictObject({
+  ifv: z.int().min(0).optional().meta({
+    description: 'The version that may be replaced, 0 for none; a member can say 0 only, and need not',
+  }),
+});
 
 /** The members of a token's view that are not its metadata. */
 interface TokenSurroundings {
@@ -110,9 +126,15 @@ export function createTokenRoutes({
   records,
   storeTickets,
   stores,
-}: Needs<'clock' | 'records' | 'storeTickets', 'audit' | 'folders' | 'tokens'>): ManagementRoute[] {
+  tickets: { ownerCredentialUrl },
+}: Needs<
+  'clock' | 'records' | 'storeTickets' | 'tickets',
+  'audit' | 'folders' | 'tokens'
+>): ManagementRoute[] {
   const shared = { tag: 'Tokens' } as const;
   const byName = { ...shared, params: serviceNameParams } as const;
+  /** For owners: the secret goes between them and the webhook, past this service. */
+  const tickets = { ...byName, errors: ['NOT_FOUND', 'WEBHOOK_NOT_CONFIGURED'] } as const;
   /** Adds each token's folders and the webhook's record of it. */
   const viewsOf = async ({ vaultId }: Actor, tokens: readonly TokenMetadata[]) => {
     const names = tokens.map(({ serviceName }) => serviceName);
@@ -208,5 +230,44 @@ export function createTokenRoutes({
         return { serviceName, webhook };
       },
     }),
+    defineRoute('POST /api/tokens/{serviceName}/store-ticket', {
+      ...tickets,
+      operation: 'createStoreTicket',
+      summary: 'Get a ticket to store the secret at the webhook; a member can fill a token, not replace one',
+      role: 'member',
+      body: storeTicketRequestSchema,
+      response: { status: 200, schema: storeAddressSchema },
+      change: async (inside, { actor, body: { ifv }, params: { serviceName } }) => {
+        await ownOf(inside.tokens, actor, serviceName);
+        return storeTickets.issue(inside, actor, serviceName, versionToReplace(actor, ifv));
+      },
+    }),
+    defineRoute('POST /api/tokens/{serviceName}/credential-ticket', {
+      ...tickets,
+      operation: 'createCredentialTicket',
+      summary: 'Get an address that gives the credential once',
+      role: 'admin',
+      body: credentialTicketRequestSchema,
+      response: { status: 200, schema: credentialTicketSchema },
+      change: async (inside, { actor, body: { jkt }, params: { serviceName } }) => {
+        await ownOf(inside.tokens, actor, serviceName);
+        const link = await boundWebhookOf(inside, actor.vaultId);
+        await inside.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
+        return ownerCredentialUrl(link, actor.userId, serviceName, jkt);
+      },
+    }),
   ];
+}
+
+/**
+ * Only an admin's ticket may replace a secret.
+ *
+ * @param asked undefined: any version
+ * @throws ApiError FORBIDDEN
+ */
+function versionToReplace({ role }: Actor, asked: number | undefined): number | undefined {
+  if (role === 'admin') return asked;
+  if (asked !== undefined && asked !== 0)
+    throw new ApiError('FORBIDDEN', 'Only an admin of the account can replace a secret.');
+  return 0;
 }

@@ -57,35 +57,62 @@ export const toolResult = (text: string, structuredContent: Record<string, unkno
 
 type ObjectSchema = ToolDefinition['inputSchema'];
 
-/** JSON Schema 2020-12 of a tool's arguments. */
-export const inputSchema = (schema: z.ZodObject): ObjectSchema =>
-  z.toJSONSchema(schema, { io: 'input' }) as ObjectSchema;
-
 /**
  * JSON Schema 2020-12 of a tool's output: its result, or a tool error. Clients of the SDK's first generation hold error
  * results against it too.
  */
-export function outputSchema(schema: z.ZodObject): NonNullable<ToolDefinition['outputSchema']> {
+function outputSchema(schema: z.ZodObject): NonNullable<ToolDefinition['outputSchema']> {
   const { $schema: dialect, ...result } = z.toJSONSchema(schema);
   const { $schema: _same, ...error } = z.toJSONSchema(toolErrorSchema);
   return { ...(dialect !== undefined && { $schema: dialect }), type: 'object', anyOf: [result, error] };
 }
 
-export const NO_ARGUMENTS = inputSchema(z.strictObject({}));
-
 /** For tools that only read. */
-export const READ_ONLY = {
+const READ_ONLY = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 } as const;
 
+/** Declares a tool that only reads unless its hints say otherwise; `outcome` is that of the operation that it asks for. */
+export function defineTool<Outcome extends Granted['outcome']>({
+  input,
+  output,
+  outcome,
+  operation,
+  respond,
+  ...definition
+}: Pick<ToolDefinition, 'name' | 'title' | 'description' | 'annotations'> & {
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  readonly outcome: Outcome;
+  operation(args: Arguments): Operation;
+  respond(
+    granted: Extract<Granted, { readonly outcome: Outcome }>,
+    args: Arguments,
+  ): CallToolResult | Promise<CallToolResult>;
+}): Tool {
+  return {
+    definition: {
+      annotations: READ_ONLY,
+      ...definition,
+      inputSchema: z.toJSONSchema(input, { io: 'input' }) as ObjectSchema,
+      outputSchema: outputSchema(output),
+    },
+    operation,
+    respond: (granted, args) => {
+      // The pipeline never gives a tool another outcome than the one it asked for.
+      if (granted.outcome !== outcome) throw new Error(`a tool was given: ${granted.outcome}`);
+      return respond(granted as Extract<Granted, { readonly outcome: Outcome }>, args);
+    },
+  };
+}
+
+export const NO_ARGUMENTS = z.strictObject({});
+
 /** Text that others wrote, on one line. */
 export const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
-
-/** The pipeline never gives a tool another outcome than the one it asked for. */
-export const unexpectedOutcome = ({ outcome }: Granted): Error => new Error(`a tool was given: ${outcome}`);
 
 /** The members that every tool shows of a grant (specification, "Grant"). */
 export const grantSchema = z.strictObject({
@@ -102,7 +129,17 @@ export const serviceSchema = z
   .regex(/^[^/]+$/)
   .describe('Service name of the credential, as list_credentials gives it. It contains no "/".');
 
+/** For tools whose one argument is the service. */
+export const ONE_SERVICE = z.strictObject({ service: serviceSchema });
+
 /** @returns undefined where there is no legal name: INVALID_ARGUMENT, in its turn */
 export function serviceOf({ service }: Arguments): string | undefined {
   return typeof service === 'string' && isServiceName(service) ? service : undefined;
+}
+
+/** @returns the service of a call that was granted, which one without a legal name never is */
+export function grantedService(args: Arguments): string {
+  const service = serviceOf(args);
+  if (service === undefined) throw new Error('a call without a service was granted');
+  return service;
 }

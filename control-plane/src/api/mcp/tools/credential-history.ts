@@ -6,15 +6,13 @@ import type {
   readCredentialHistory,
 } from '../../../audit/credential-history.ts';
 import {
-  READ_ONLY,
-  type Tool,
-  inputSchema,
-  outputSchema,
+  defineTool,
+  grantedService,
   serviceOf,
   serviceSchema,
+  type Tool,
   toolError,
   toolResult,
-  unexpectedOutcome,
 } from '../tool.ts';
 
 /** Specification, "credential_history". */
@@ -45,33 +43,31 @@ const UNFIT = {
 } as const;
 
 /** Shows an agent its own part of the log about a service. */
-export const credentialHistory = (readHistory: ReadHistory): Tool => ({
-  definition: {
+export const credentialHistory = (readHistory: ReadHistory): Tool =>
+  defineTool({
     name: 'credential_history',
     title: 'History of a credential',
     description:
       'Shows what this agent did with the credential of one service, newest first. A call may return fewer entries than limit, ' +
       'even none, while more is left: call again with nextCursor as cursor until it is absent.',
-    inputSchema: inputSchema(argumentsSchema),
-    outputSchema: outputSchema(resultSchema),
-    annotations: READ_ONLY,
-  },
-  operation: (args) => ({ kind: 'history', serviceName: serviceOf(args) }),
-  respond: async (granted, args) => {
-    const serviceName = serviceOf(args);
-    if (granted.outcome !== 'admitted' || serviceName === undefined) throw unexpectedOutcome(granted);
-    const { data, error } = typesSchema.safeParse(args);
-    if (data === undefined) return toolError('INVALID_ARGUMENT', UNFIT[argumentOf(error)]);
-    const read = await readHistory({ ...granted.caller, serviceName }, data);
-    if (!read.valid) return toolError('INVALID_ARGUMENT', UNFIT[read.argument]);
-    const { history, nextCursor } = read;
-    const result: z.infer<typeof resultSchema> = {
-      history: [...history],
-      ...(nextCursor !== undefined && { nextCursor }),
-    };
-    return toolResult(summary(serviceName, result), result);
-  },
-});
+    input: argumentsSchema,
+    output: resultSchema,
+    outcome: 'admitted',
+    operation: (args) => ({ kind: 'history', serviceName: serviceOf(args) }),
+    respond: async (granted, args) => {
+      const serviceName = grantedService(args);
+      const { data, error } = typesSchema.safeParse(args);
+      if (data === undefined) return toolError('INVALID_ARGUMENT', UNFIT[argumentOf(error)]);
+      const read = await readHistory({ ...granted.caller, serviceName }, data);
+      if (!read.valid) return toolError('INVALID_ARGUMENT', UNFIT[read.argument]);
+      const { history, nextCursor } = read;
+      const result: z.infer<typeof resultSchema> = {
+        history: [...history],
+        ...(nextCursor !== undefined && { nextCursor }),
+      };
+      return toolResult(summary(serviceName, result), result);
+    },
+  });
 
 const argumentOf = ({ issues }: z.ZodError): keyof typeof UNFIT =>
   issues[0]?.path[0] === 'limit' ? 'limit' : 'cursor';

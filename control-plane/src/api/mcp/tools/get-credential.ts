@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import { formatTime } from '@svault/shared';
-import {
-  type Tool,
-  inputSchema,
-  outputSchema,
-  serviceOf,
-  serviceSchema,
-  toolResult,
-  unexpectedOutcome,
-} from '../tool.ts';
+import { defineTool, grantedService, ONE_SERVICE, serviceOf, type Tool, toolResult } from '../tool.ts';
 
 const resultSchema = z.strictObject({
   serviceName: z.string(),
@@ -18,23 +10,21 @@ const resultSchema = z.strictObject({
 });
 
 /** Hands out the address under which the webhook gives a credential once; never the credential. */
-export const getCredential: Tool = {
-  definition: {
-    name: 'get_credential',
-    title: 'Get a credential',
-    description:
-      'Gives a signed address under which the credential of one service can be fetched once, within seconds, by an HTTP GET ' +
-      'without further headers. The answer to that GET is JSON with the credential in token.accessToken. Call this right ' +
-      'before the credential is needed, once for each use. Never log, store or repeat the address or what it returns.',
-    inputSchema: inputSchema(z.strictObject({ service: serviceSchema })),
-    outputSchema: outputSchema(resultSchema),
-    // Each call makes another address and counts against limits and policies.
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  },
+export const getCredential: Tool = defineTool({
+  name: 'get_credential',
+  title: 'Get a credential',
+  description:
+    'Gives a signed address under which the credential of one service can be fetched once, within seconds, by an HTTP GET ' +
+    'without further headers. The answer to that GET is JSON with the credential in token.accessToken. Call this right ' +
+    'before the credential is needed, once for each use. Never log, store or repeat the address or what it returns.',
+  input: ONE_SERVICE,
+  output: resultSchema,
+  outcome: 'ticket',
+  // Each call makes another address and counts against limits and policies.
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   operation: (args) => ({ kind: 'credential', serviceName: serviceOf(args) }),
   respond: (granted, args) => {
-    const serviceName = serviceOf(args);
-    if (granted.outcome !== 'ticket' || serviceName === undefined) throw unexpectedOutcome(granted);
+    const serviceName = grantedService(args);
     const expiresAt = formatTime(granted.expiresAt);
     const result: z.infer<typeof resultSchema> = {
       serviceName,
@@ -49,4 +39,4 @@ export const getCredential: Tool = {
       result,
     );
   },
-};
+});

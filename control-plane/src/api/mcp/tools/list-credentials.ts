@@ -1,16 +1,7 @@
 import { z } from 'zod';
 import { TOKEN_TYPES } from '@svault/shared/schemas';
 import type { DescribeGrants, DescribedGrant } from '../describe-grants.ts';
-import {
-  NO_ARGUMENTS,
-  READ_ONLY,
-  type Tool,
-  grantSchema,
-  oneLine,
-  outputSchema,
-  toolResult,
-  unexpectedOutcome,
-} from '../tool.ts';
+import { defineTool, grantSchema, NO_ARGUMENTS, oneLine, type Tool, toolResult } from '../tool.ts';
 
 /** Specification, "Grant list entry enriched by MCP tools": unknown members are absent. */
 const entrySchema = grantSchema.extend({
@@ -24,25 +15,23 @@ const entrySchema = grantSchema.extend({
 const resultSchema = z.strictObject({ grants: z.array(entrySchema) });
 
 /** Lists what an agent may ask for. */
-export const listCredentials = (describe: DescribeGrants): Tool => ({
-  definition: {
+export const listCredentials = (describe: DescribeGrants): Tool =>
+  defineTool({
     name: 'list_credentials',
     title: 'List credentials',
     description:
       'Lists the services whose credentials this agent may get, with what their owner says about them and when access ends. ' +
       'It contains no secret. Use a serviceName from here with get_credential.',
-    inputSchema: NO_ARGUMENTS,
-    outputSchema: outputSchema(resultSchema),
-    annotations: READ_ONLY,
-  },
-  operation: () => ({ kind: 'grants' }),
-  respond: async (granted) => {
-    if (granted.outcome !== 'grants') throw unexpectedOutcome(granted);
-    const grants = await describe(granted.caller.vaultId, granted.grants);
-    const result: z.infer<typeof resultSchema> = { grants: grants.map(toEntry) };
-    return toolResult(summary(grants), result);
-  },
-});
+    input: NO_ARGUMENTS,
+    output: resultSchema,
+    outcome: 'grants',
+    operation: () => ({ kind: 'grants' }),
+    respond: async (granted) => {
+      const grants = await describe(granted.caller.vaultId, granted.grants);
+      const result: z.infer<typeof resultSchema> = { grants: grants.map(toEntry) };
+      return toolResult(summary(grants), result);
+    },
+  });
 
 function toEntry({ grant, token, record }: DescribedGrant): z.infer<typeof entrySchema> {
   const { serviceName, grantExpiresAt, refreshPolicy } = grant;
