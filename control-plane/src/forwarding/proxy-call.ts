@@ -58,15 +58,14 @@ export function createProxyCall(options: {
   ): Record<string, string> => {
     const { vaultId, proxyId, webhook, config } = use;
     const { url, keyId, keyWrapped } = webhook;
-    const { contentType, fields: others } = outgoingFields(fields, body);
-    const type = contentType === undefined ? {} : { 'content-type': contentType };
+    const { 'content-type': contentType, ...others } = outgoingFields(fields, body);
     const ticket = tickets.proxy(vaultId, webhook, { proxyId, serviceName: config.serviceName, method });
     const signed = signRequest({
       method: 'POST',
       authority: authorityOf(url),
       path: signedPath(url, PATH),
       // Sent without a body as well (PROTOCOL.md section 5.6), since upstreams may check it.
-      headers: { ...type, 'sv-ticket': ticket },
+      headers: { ...(contentType !== undefined && { 'content-type': contentType }), 'sv-ticket': ticket },
       body,
       key: keys.open(vaultId, { id: keyId, wrapped: keyWrapped }),
       nowMs: clock.now(),

@@ -1,5 +1,5 @@
 import { answerFieldsThatTravel, createScrub, withInjectedFields } from '@svault/shared';
-import { type AnswerHead, type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
+import { type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
 import type { UpstreamSessions } from './upstream-session.ts';
 import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './exchange.ts';
 import { outgoingFields } from './hop-by-hop-headers.ts';
@@ -19,27 +19,18 @@ export function createSessionForward(options: {
   return async ({ proxyId, proxy, headerTemplates }, { method, fields, body, signal }, take) => {
     const token = await sessions.tokenFor(proxy);
     const scrub = createScrub(token.reveal());
-    const { contentType, fields: others } = outgoingFields(fields, body);
+    const sent = withInjectedFields(
+      Object.entries(outgoingFields(fields, body)),
+      Object.entries(headerTemplates),
+    );
     let isAnswered = false;
-    const forwarded = ({ status, fields: answered }: AnswerHead): AnswerHead => ({
-      status,
-      fields: scrub(answerFieldsThatTravel(answered)),
-    });
     try {
       await egress.stream(
         {
           method,
           url: proxy.upstreamUrl,
           headers: {
-            ...Object.fromEntries(
-              withInjectedFields(
-                Object.entries({
-                  ...others,
-                  ...(contentType !== undefined && { 'content-type': contentType }),
-                }),
-                Object.entries(headerTemplates),
-              ),
-            ),
+            ...Object.fromEntries(sent),
             'accept-encoding': 'identity',
             authorization: `Bearer ${token.reveal()}`,
           },
@@ -49,9 +40,9 @@ export function createSessionForward(options: {
           partition: proxyId,
           signal,
         },
-        (head) => {
+        ({ status, fields: answered }) => {
           isAnswered = true;
-          return take(forwarded(head));
+          return take({ status, fields: scrub(answerFieldsThatTravel(answered)) });
         },
       );
       return undefined;

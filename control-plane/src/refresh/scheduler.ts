@@ -1,26 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import { type Clock, formatTime } from '@svault/shared';
-import type { TokenMetadata } from '@svault/shared/schemas';
+import { type TokenMetadata, cursorSchema, tokenMetadataSchema } from '@svault/shared/schemas';
 import type { RefreshAttempt } from '../core/refresh-attempt.ts';
 import type { Stores } from '../core/stores.ts';
 import type { SetAsideReason, WebhookLink } from '../core/webhook-link.ts';
-import { WebhookCallFailed } from '../webhook/call-failed.ts';
+import { WebhookCallFailed, isTooLarge } from '../webhook/call-failed.ts';
+import type { WebhookAnswer } from '../webhook/client.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
+import { TOKEN_PAGE_SIZES, smallerTokenPage } from '../webhook/response-limits.ts';
 import type { WebhookClient } from '../webhook/retrying-client.ts';
 import type { SetAsides } from '../webhook/set-aside.ts';
-import { expiringTokens } from './expiring-tokens.ts';
 import type { TokenRefresh } from './refresh-result.ts';
-import { MAX_PAUSE_MS, isDue, settledAttempt, startedAttempt } from './schedule.ts';
+import { MAX_PAUSE_MS, REFRESH_AHEAD_MS, isDue, settledAttempt, startedAttempt } from './schedule.ts';
 import { isStillBound } from './webhook-refresh.ts';
-
-/** Refreshes the tokens of all accounts before they expire. */
-export interface RefreshScheduler {
-  /** Serves all accounts, if a minute has passed since the last time. Never rejects. */
-  tick(): Promise<void>;
-  /** Starts nothing new, and waits a little for calls in flight; the webhooks end what they have begun. */
-  stop(): Promise<void>;
-}
 
 const EVERY_MS = 60_000;
 const PAGE_OF_VAULTS = 100;
@@ -34,6 +27,9 @@ const STOP_WITHIN_MS = 3_000;
 /** Attempts of tokens that were deleted, or whose vault is locked or unbound. */
 const EXPIRED_ATTEMPTS_MS = 24 * 60 * 60_000;
 
+/** Refreshes the tokens of all accounts before they expire. */
+export type RefreshScheduler = ReturnType<typeof createRefreshScheduler>;
+
 export function createRefreshScheduler(options: {
   readonly stores: Pick<Stores, 'refreshAttempts' | 'tokens' | 'vaults' | 'webhookLinks'>;
   readonly webhook: WebhookClient;
@@ -46,7 +42,7 @@ export function createRefreshScheduler(options: {
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly logger: Logger;
-}): RefreshScheduler {
+}) {
   const { stores, webhook, status, setAsides, tokenRefresh, holdsLease, clock, random, logger } = options;
   const { refreshAttempts: attempts, tokens } = stores;
   let nextMs = clock.monotonic() + EVERY_MS;
@@ -146,7 +142,8 @@ export function createRefreshScheduler(options: {
   };
 
   return {
-    tick: () => {
+    /** Serves all accounts, if a minute has passed since the last time. Never rejects. */
+    tick: (): Promise<void> => {
       if (stopped || clock.monotonic() < nextMs) return Promise.resolve();
       const { promise, resolve } = (round = Promise.withResolvers<void>());
       nextMs = clock.monotonic() + EVERY_MS;
@@ -157,7 +154,8 @@ export function createRefreshScheduler(options: {
         .finally(resolve);
       return promise;
     },
-    stop: async () => {
+    /** Starts nothing new, and waits a little for calls in flight; the webhooks end what they have begun. */
+    stop: async (): Promise<void> => {
       stopped = true;
       await Promise.race([round.promise, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
       // The caller of `tick` does not wait any longer either.
@@ -197,3 +195,48 @@ export async function forEachConcurrently<T>(
   };
   await Promise.all(Array.from({ length: limit }, worker));
 }
+
+/** Bounds the list of a webhook that always returns a cursor. */
+const MAX_PAGES = 200;
+
+/** The tokens of a webhook that expire within the hour, page by page. @throws WebhookCallFailed */
+async function* expiringTokens(
+  webhook: WebhookClient,
+  link: WebhookLink,
+  clock: Clock,
+): AsyncGenerator<readonly TokenMetadata[]> {
+  const expiresBefore = formatTime(clock.now() + REFRESH_AHEAD_MS);
+  let limit: number = TOKEN_PAGE_SIZES[0];
+  let cursor: string | undefined;
+  const read = async (): Promise<WebhookAnswer> => {
+    const body = { op: 'tokens.list', limit, expiresBefore, ...(cursor !== undefined && { cursor }) };
+    try {
+      return await webhook.call(link, { path: '/v1/storage', body });
+    } catch (error) {
+      const smaller = isTooLarge(error) ? smallerTokenPage(limit) : undefined;
+      if (smaller === undefined) throw error;
+      limit = smaller;
+      return read();
+    }
+  };
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { body } = await read();
+    yield tokensOf(body, limit);
+    if (body['nextCursor'] === undefined) return;
+    cursor = cursorSchema.safeParse(body['nextCursor']).data;
+    if (cursor === undefined) throw garbage();
+  }
+}
+
+/** Stops at the first malformed token: describing thousands of them would take longer than reading them. */
+function tokensOf({ items }: Record<string, unknown>, limit: number): readonly TokenMetadata[] {
+  if (!Array.isArray(items) || items.length > limit) throw garbage();
+  return items.map((item) => {
+    const { data } = tokenMetadataSchema.safeParse(item);
+    if (data === undefined) throw garbage();
+    return data;
+  });
+}
+
+const garbage = (): WebhookCallFailed =>
+  new WebhookCallFailed('garbage', 'the answer to tokens.list does not follow the protocol');

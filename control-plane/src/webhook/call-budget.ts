@@ -1,30 +1,6 @@
 import type { Clock, Id } from '@svault/shared';
 import { WebhookCallFailed } from './call-failed.ts';
 
-/**
- * Bounds what one account's webhook costs this process: concurrent calls, and the bytes of its answers. Beyond that its
- * calls wait or fail, and those of other accounts do not.
- *
- * Not `p-limit`: a waiting call needs a timeout, an abort signal and a bounded queue.
- */
-export interface CallBudget {
-  /**
-   * Takes a place for one call, at once or when another call ends.
-   *
-   * @param waiting.timeoutMs how long to wait for a place
-   * @throws WebhookCallFailed `held_back` where no place is free in time, or the account's bytes are spent
-   */
-  enter(
-    vaultId: Id<'vlt'>,
-    waiting: { readonly timeoutMs: number; readonly signal?: AbortSignal },
-  ): Promise<CallPlace>;
-}
-
-interface CallPlace {
-  /** Frees the place; calling it again does nothing. @param answerBytes bytes that were read */
-  leave(answerBytes: number): void;
-}
-
 /** More than an owner's page, audit shipping, a refresh and a delivery need together. */
 const MAX_CALLS_AT_ONCE = 8;
 const MAX_WAITING = 64;
@@ -44,11 +20,25 @@ interface Account {
   readonly waiting: Set<() => void>;
 }
 
+/**
+ * Bounds what one account's webhook costs this process: concurrent calls, and the bytes of its answers. Beyond that its
+ * calls wait or fail, and those of other accounts do not.
+ *
+ * Not `p-limit`: a waiting call needs a timeout, an abort signal and a bounded queue.
+ */
+export type CallBudget = ReturnType<typeof createCallBudget>;
+
+interface Waiting {
+  /** How long to wait for a place. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
 /** @param options.onExceeded called each time that an account has spent its bytes */
 export function createCallBudget(options: {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly onExceeded?: (vaultId: Id<'vlt'>) => void;
-}): CallBudget {
+}) {
   const { clock, onExceeded } = options;
   const accounts = new Map<Id<'vlt'>, Account>();
 
@@ -80,7 +70,13 @@ export function createCallBudget(options: {
   };
 
   return {
-    enter: async (vaultId, waiting) => {
+    /**
+     * Takes a place for one call, at once or when another call ends.
+     *
+     * @returns `leave` frees the place, once, and gets how many bytes were read
+     * @throws WebhookCallFailed `held_back` where no place is free in time, or the account's bytes are spent
+     */
+    enter: async (vaultId: Id<'vlt'>, waiting: Waiting) => {
       const account = accountOf(vaultId);
       const excess = debtOf(account) - MAX_BYTES_PER_MINUTE;
       if (excess > 0) throw bytesSpent(excess);
@@ -88,7 +84,7 @@ export function createCallBudget(options: {
       else account.calls += 1;
       let isLeft = false;
       return {
-        leave: (answerBytes) => {
+        leave: (answerBytes: number): void => {
           if (!isLeft) leave(vaultId, account, answerBytes);
           isLeft = true;
         },
@@ -98,10 +94,7 @@ export function createCallBudget(options: {
 }
 
 /** Resolves when an ended call has passed on its place. */
-function waitForPlace(
-  { waiting }: Account,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
-): Promise<void> {
+function waitForPlace({ waiting }: Account, { timeoutMs, signal }: Waiting): Promise<void> {
   if (waiting.size >= MAX_WAITING) return Promise.reject(noPlace());
   return new Promise((resolve, reject) => {
     const settle = (end: () => void) => (): void => {

@@ -7,21 +7,11 @@ import type { OutageChange } from '../core/shared-outages.ts';
  */
 export const RETRY_AFTER_SECONDS = 2;
 
-/**
- * Which webhooks are offline, as far as this process knows (PROTOCOL.md TRN-34). An outage begins with a failed call and
- * ends with the first answer to any process (`outage-prober.ts`).
- *
- * Keyed by vault, since the webhook chooses its own id and could take the id of another account's webhook.
- */
-export interface OnlineStatus {
-  /** Call before each call of the vault's webhook, and report its outcome. */
-  callStarted(vaultId: Id<'vlt'>): CallOutcome;
-  /** Whole seconds after which a client may ask again; 0 while the vault's webhook is not known to be offline. */
-  offlineForSeconds(vaultId: Id<'vlt'>): number;
-}
+/** What callers of webhooks need of the tracker. */
+export type OnlineStatus = Pick<OutageTracker, 'callStarted' | 'offlineForSeconds'>;
 
 /** Reports how one call ended; calling it again is harmless. */
-interface CallOutcome {
+export interface CallOutcome {
   answered(): void;
   /**
    * No answer came. Ignored where a later call has been answered: a call that hung on a lost connection says nothing
@@ -33,24 +23,15 @@ interface CallOutcome {
   failed(how: 'broken' | 'late'): void;
 }
 
-/** What the prober exchanges with the other processes. */
-export interface OutageTracker extends OnlineStatus {
-  /** What began or ended in this process since the last call. */
-  takeUnpublished(): readonly OutageChange[];
-  /** Publishing failed: the next `takeUnpublished` returns these again. */
-  requeue(changes: readonly OutageChange[]): void;
-  /** Applies what another process found. An unpublished change of this process is newer and wins. */
-  apply(change: OutageChange): void;
-  /** Ends every outage that is not among these. */
-  retainOnly(offline: ReadonlySet<Id<'vlt'>>): void;
-  anyOffline(): boolean;
-  /** Offline webhooks that `offlineForSeconds` was asked for since the last call. */
-  takeRequested(): readonly Id<'vlt'>[];
-  /** Suspects that no probe has been made of; each is returned once. */
-  takeSuspects(limit: number): readonly Id<'vlt'>[];
-}
+/**
+ * Which webhooks are offline, as far as this process knows (PROTOCOL.md TRN-34). An outage begins with a failed call and
+ * ends with the first answer to any process (`outage-prober.ts`).
+ *
+ * Keyed by vault, since the webhook chooses its own id and could take the id of another account's webhook.
+ */
+export type OutageTracker = ReturnType<typeof createOutageTracker>;
 
-export function createOutageTracker(clock: Clock): OutageTracker {
+export function createOutageTracker(clock: Clock) {
   const offline = new Set<Id<'vlt'>>();
   const requested = new Set<Id<'vlt'>>();
   const unpublished = new Set<Id<'vlt'>>();
@@ -71,7 +52,8 @@ export function createOutageTracker(clock: Clock): OutageTracker {
   };
 
   return {
-    callStarted: (vaultId) => {
+    /** Call before each call of the vault's webhook, and report its outcome. */
+    callStarted: (vaultId: Id<'vlt'>): CallOutcome => {
       const startedAt = clock.monotonic();
       return {
         answered: () => {
@@ -88,27 +70,35 @@ export function createOutageTracker(clock: Clock): OutageTracker {
         },
       };
     },
-    offlineForSeconds: (vaultId) => {
+    /** Whole seconds after which a client may ask again; 0 while the vault's webhook is not known to be offline. */
+    offlineForSeconds: (vaultId: Id<'vlt'>): number => {
       if (!offline.has(vaultId)) return 0;
       requested.add(vaultId);
       return RETRY_AFTER_SECONDS;
     },
-    takeUnpublished: () => take(unpublished).map((vaultId) => ({ vaultId, isOffline: offline.has(vaultId) })),
-    requeue: (changes) => {
+    /** What began or ended in this process since the last call. */
+    takeUnpublished: (): readonly OutageChange[] =>
+      take(unpublished).map((vaultId) => ({ vaultId, isOffline: offline.has(vaultId) })),
+    /** Publishing failed: the next `takeUnpublished` returns these again. */
+    requeue: (changes: readonly OutageChange[]): void => {
       for (const { vaultId } of changes) unpublished.add(vaultId);
     },
-    apply: ({ vaultId, isOffline }) => {
+    /** Applies what another process found. An unpublished change of this process is newer and wins. */
+    apply: ({ vaultId, isOffline }: OutageChange): void => {
       if (unpublished.has(vaultId)) return;
       if (isOffline) offline.add(vaultId);
       else offline.delete(vaultId);
     },
-    retainOnly: (known) => {
+    /** Ends every outage that is not among these. */
+    retainOnly: (known: ReadonlySet<Id<'vlt'>>): void => {
       for (const vaultId of offline)
         if (!known.has(vaultId) && !unpublished.has(vaultId)) offline.delete(vaultId);
     },
-    anyOffline: () => offline.size > 0,
-    takeRequested: () => take(requested),
-    takeSuspects: (limit) => {
+    anyOffline: (): boolean => offline.size > 0,
+    /** Offline webhooks that `offlineForSeconds` was asked for since the last call. */
+    takeRequested: (): readonly Id<'vlt'>[] => take(requested),
+    /** Suspects that no probe has been made of; each is returned once. */
+    takeSuspects: (limit: number): readonly Id<'vlt'>[] => {
       const fresh = [...suspects].filter(([, { isProbed }]) => !isProbed).slice(0, Math.max(limit, 0));
       for (const [, suspect] of fresh) suspect.isProbed = true;
       return fresh.map(([vaultId]) => vaultId);

@@ -113,6 +113,6 @@ export function createProxyHandler(options: {
 
 /** Of the fields that are forwarded: the upstream does not see the others. */
 function headerOf(pairs: HeaderPairs, body: Uint8Array): MessageHeader {
-  const { contentType, fields } = outgoingFields(pairs, body);
-  return { contentType, mcpMethod: fields['mcp-method'] };
+  const fields = outgoingFields(pairs, body);
+  return { contentType: fields['content-type'], mcpMethod: fields['mcp-method'] };
 }
