@@ -126,25 +126,15 @@ describe('the attempt after a result', () => {
   });
 });
 
-describe('the back-off after failures', () => {
-  it.each([
-    [1, 1],
-    [2, 2],
-    [3, 4],
-    [4, 8],
-    [5, 16],
-    [6, 32],
-    [7, 60],
-    [8, 60],
-    [100, 60],
-    [5_000, 60],
-  ])('after %i failures is up to %i minutes', (failures, minutes) => {
-    expect(backOffMs(failures, 0)).toBe(minutes * MINUTE_MS);
-    expect(backOffMs(failures, 0.5)).toBe(minutes * MINUTE_MS * 0.875);
-    expect(backOffMs(failures, 1 - Number.EPSILON)).toBe(minutes * MINUTE_MS * 0.75);
-  });
-
-  it('is in whole milliseconds', () => {
-    for (const random of [0.1, 1 / 3, 0.77]) expect(Number.isInteger(backOffMs(3, random))).toBe(true);
-  });
+it.each([
+  [1, 1],
+  [2, 2],
+  [6, 32],
+  [7, 60],
+  [5_000, 60],
+])('the back-off after %i failures is up to %i minutes, in whole milliseconds', (failures, minutes) => {
+  expect(backOffMs(failures, 0)).toBe(minutes * MINUTE_MS);
+  expect(backOffMs(failures, 0.5)).toBe(minutes * MINUTE_MS * 0.875);
+  expect(backOffMs(failures, 1 - Number.EPSILON)).toBe(minutes * MINUTE_MS * 0.75);
+  expect(Number.isInteger(backOffMs(failures, 1 / 3))).toBe(true);
 });

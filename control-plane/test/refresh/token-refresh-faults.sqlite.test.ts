@@ -1,5 +1,6 @@
 import { type Id, formatTime, newId } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
+import type { RefreshRequest } from '../../src/refresh/refresh-result.ts';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultyWebhook, type HandMade, startFaultyWebhook } from '../support/faulty-webhook.ts';
@@ -27,12 +28,14 @@ let made = 0;
 let serviceName: string;
 /** Pauses before retries. */
 let pauses: number[] = [];
+let vaultId: Id<'vlt'>;
 
 beforeAll(async () => {
   backstage = await startInProcess(
     { SV_EGRESS_ALLOW: '127.0.0.0/8' },
     { waitToRetry: async (ms) => void pauses.push(ms) },
   );
+  ({ vaultId } = (await backstage.admin('GET', '/api/me')).json);
   webhook = await startFaultyWebhook(backstage.clock);
   webhook.capabilities.push('sv-refresh');
   await backstage.admin('POST', '/api/webhook/bind', { body: webhook.offer() });
@@ -87,6 +90,8 @@ function answering(get: HandMade, update: HandMade | (() => Promise<HandMade>) =
 }
 const phases = (): unknown[] => asked.map(({ phase }) => phase);
 const refresh = (): Promise<Answer> => backstage.admin('POST', `/api/tokens/${serviceName}/refresh`);
+const refreshFor = (request: RefreshRequest) =>
+  backstage.context.tokenRefresh.refresh(vaultId, serviceName, request);
 const gist = ({ status, json }: Answer): unknown => [status, json.code ?? json.outcome];
 const events = async () =>
   (await backstage.log(`&serviceName=${serviceName}&eventType=TOKEN_REFRESHED`)).map(
@@ -118,12 +123,6 @@ describe('a lease that matches no provider of the account', () => {
     expect(gist(await refresh())).toEqual([200, 'provider_not_configured']);
     expect(phases()).toEqual(['get']);
     expect(await events()).toEqual([['denied', 'provider_not_configured']]);
-  });
-
-  test('a lease that matches the provider of another account gets no client authentication', async () => {
-    const { stores } = backstage.context;
-    const elsewhere = await stores.providers.find('vlt_other' as Id<'vlt'>, TOKEN_URL, 'a client');
-    expect(elsewhere).toBeUndefined();
   });
 });
 
@@ -251,45 +250,49 @@ describe('a refresh that the webhook refuses', () => {
 });
 
 describe('between the two phases', () => {
-  test.each([
-    ['a lock', '/api/vault/lock', '/api/vault/unlock'],
-    ['a lock that is gone again', '/api/vault/lock', undefined],
-  ])('%s', async (_what, path, undo) => {
+  const meanwhile = (act: () => Promise<unknown>): void => {
     webhook.refresh = async (_path, content) => {
       asked.push(content);
-      await backstage.admin('POST', path);
-      if (undo === undefined) await backstage.admin('POST', '/api/vault/unlock');
+      await act();
       return content['phase'] === 'get' ? ok(LEASE) : DONE;
     };
-    const answer = await refresh();
-    if (undo !== undefined) await backstage.admin('POST', undo);
-    expect(phases()).toEqual(undo === undefined ? ['get', 'update'] : ['get']);
-    expect(gist(answer)).toEqual([200, undo === undefined ? 'refreshed' : 'failed']);
-  });
-
-  test('an unbinding keeps the secret from being sent', async () => {
-    webhook.refresh = async (_path, content) => {
-      asked.push(content);
-      await backstage.admin('DELETE', '/api/webhook');
-      return ok(LEASE);
-    };
-    expect(gist(await refresh())).toEqual([200, 'failed']);
-    expect(phases()).toEqual(['get']);
-    await backstage.admin('POST', '/api/webhook/bind', { body: webhook.offer() });
-  });
-
-  test('a deletion of the provider keeps the secret from being sent', async () => {
+  };
+  const post = (path: string, body?: object) => backstage.admin('POST', path, body && { body });
+  const recreate = async (): Promise<void> => {
+    const body = { name: 'a provider', tokenUrl: TOKEN_URL, clientId: 'a client' };
+    const secret = { authMethod: 'client_secret_basic', clientSecret: CLIENT_SECRET };
+    await post('/api/providers', { ...body, ...secret });
+  };
+  const remove = async (): Promise<void> => {
     const { items } = (await backstage.admin('GET', '/api/providers')).json;
-    webhook.refresh = async (_path, content) => {
-      asked.push(content);
-      await backstage.admin('DELETE', `/api/providers/${items[0].id}`);
-      return ok(LEASE);
-    };
-    expect(gist(await refresh())).toEqual([200, 'provider_not_configured']);
-    expect(phases()).toEqual(['get']);
-    const { name, tokenUrl, clientId, authMethod } = items[0];
-    const body = { name, tokenUrl, clientId, authMethod, clientSecret: CLIENT_SECRET };
-    await backstage.admin('POST', '/api/providers', { body });
+    await backstage.admin('DELETE', `/api/providers/${items[0].id}`);
+  };
+
+  test.each<[string, () => Promise<unknown>, () => Promise<unknown>, string]>([
+    ['a lock', () => post('/api/vault/lock'), () => post('/api/vault/unlock'), 'failed'],
+    [
+      'an unbinding',
+      () => backstage.admin('DELETE', '/api/webhook'),
+      () => post('/api/webhook/bind', webhook.offer()),
+      'failed',
+    ],
+    ['a deletion of the provider', remove, recreate, 'provider_not_configured'],
+  ])('%s keeps the secret from being sent', async (_what, act, undo, outcome) => {
+    meanwhile(act);
+    const answer = await refresh();
+    await undo();
+    expect([phases(), gist(answer)]).toEqual([['get'], [200, outcome]]);
+  });
+
+  test('a lock that is gone again does not end the refresh', async () => {
+    meanwhile(async () => {
+      await post('/api/vault/lock');
+      await post('/api/vault/unlock');
+    });
+    expect([gist(await refresh()), phases()]).toEqual([
+      [200, 'refreshed'],
+      ['get', 'update'],
+    ]);
   });
 });
 
@@ -315,13 +318,9 @@ describe('a webhook without the capability', () => {
 });
 
 test('concurrent requests for a token wait for one refresh: one call, one count, one event', async () => {
-  const { tokenRefresh } = backstage.context;
-  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   const gate = Promise.withResolvers<HandMade>();
   answering(ok(LEASE), () => gate.promise);
-  const asking = Array.from({ length: 40 }, () =>
-    tokenRefresh.refresh(vaultId, serviceName, { reason: 'expiring' }),
-  );
+  const asking = Array.from({ length: 40 }, () => refreshFor({ reason: 'expiring' }));
   gate.resolve(DONE);
   const results = await Promise.all(asking);
   expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
@@ -329,13 +328,10 @@ test('concurrent requests for a token wait for one refresh: one call, one count,
 });
 
 test('an outage of a provider does not use up the hourly refreshes of a busy token', async () => {
-  const { tokenRefresh } = backstage.context;
-  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   const onUse = async (times: number): Promise<unknown[]> => {
     asked = [];
     const outcomes = new Set<string>();
-    for (let time = 0; time < times; time++)
-      outcomes.add((await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expired' })).outcome);
+    for (let time = 0; time < times; time++) outcomes.add((await refreshFor({ reason: 'expired' })).outcome);
     return [...outcomes, phases().length];
   };
   holdRecord(true, { expiryTime: formatTime(backstage.clock.now()) });
@@ -352,13 +348,11 @@ test('an outage of a provider does not use up the hourly refreshes of a busy tok
 });
 
 test('a missing provider does not use up the hourly refreshes, and the owner can refresh once it is configured', async () => {
-  const { tokenRefresh } = backstage.context;
-  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   answering(ok(LEASE));
   const [provider, expiryTime] = [{ ...PROVIDER, clientId: 'a later client' }, '2026-01-01T00:00:00.000Z'];
   webhook.tokens.set(serviceName, refreshableRecord(serviceName, { provider, expiryTime }));
   for (let time = 0; time < 40; time++)
-    expect(await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expired' })).toEqual({
+    expect(await refreshFor({ reason: 'expired' })).toEqual({
       outcome: 'provider_not_configured',
     });
   holdRecord(true);
@@ -366,24 +360,20 @@ test('a missing provider does not use up the hourly refreshes, and the owner can
 });
 
 test('a webhook whose clock is ahead is believed that a token has expired', async () => {
-  const { tokenRefresh } = backstage.context;
-  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   answering(ok(LEASE));
   // By the webhook's clock the token has 30 s left.
   holdRecord(true, { expiryTime: formatTime(backstage.clock.now() + 59_000) });
-  await tokenRefresh.refresh(vaultId, serviceName, { reason: 'expired' });
+  await refreshFor({ reason: 'expired' });
   expect(phases()).toEqual(['get', 'update']);
 });
 
 test('an owner who requests a token that is being refreshed has an event', async () => {
-  const { tokenRefresh } = backstage.context;
-  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<HandMade>()];
   answering(ok(LEASE), () => (begun.resolve(), gate.promise));
-  const scheduled = tokenRefresh.refresh(vaultId, serviceName, { reason: 'expiring' });
+  const scheduled = refreshFor({ reason: 'expiring' });
   await begun.promise;
   const userId = newId('usr');
-  const owner = tokenRefresh.refresh(vaultId, serviceName, { reason: 'manual', userId });
+  const owner = refreshFor({ reason: 'manual', userId });
   gate.resolve(DONE);
   expect(await owner).toEqual(await scheduled);
   expect(phases()).toEqual(['get', 'update']);
@@ -395,13 +385,11 @@ test('an owner who requests a token that is being refreshed has an event', async
 });
 
 test('a token that another process has refreshed is refreshed again only for its owner', async () => {
-  const { tokenRefresh } = backstage.context;
-  const { vaultId } = (await backstage.admin('GET', '/api/me')).json as { vaultId: Id<'vlt'> };
   answering(ok(LEASE));
   const fresh = refreshableRecord(serviceName, { expiryTime: '2026-11-20T13:30:00.000Z' });
   webhook.tokens.set(serviceName, { ...fresh, provider: { ...fresh.provider, mediated: true } });
   for (const reason of ['expired', 'expiring'] as const)
-    expect(await tokenRefresh.refresh(vaultId, serviceName, { reason })).toEqual({
+    expect(await refreshFor({ reason })).toEqual({
       outcome: 'refreshed',
       expiryTime: '2026-11-20T13:30:00.000Z',
     });
