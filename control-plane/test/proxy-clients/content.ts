@@ -1,5 +1,38 @@
-import { type ContentTool, SUITE_RESOURCES, SUITE_TOOLS, type ToolResult } from './suite-content.ts';
 import { z } from 'zod';
+
+/** What a tool of the upstreams may do beside answering, said without an SDK. */
+interface ToolSurroundings {
+  readonly progressToken: string | number | undefined;
+  readonly signal: AbortSignal;
+  /** On the stream of the answer. */
+  notify(method: string, params: Record<string, unknown>): Promise<void>;
+  /** On the stream that the client opened by GET. */
+  announce(text: string): Promise<void>;
+  /** Asks the client and waits for what it posts. */
+  ask(question: string): Promise<string>;
+  /** Ends the answer's stream before the answer is there, so that the client comes again. */
+  endStream(): void;
+}
+
+/** A tool as both of the SDKs can have it. */
+interface ContentTool {
+  readonly name: string;
+  readonly input: z.ZodRawShape;
+  readonly output?: z.ZodRawShape;
+  run(args: Record<string, unknown>, around: ToolSurroundings): Promise<ToolResult>;
+}
+
+interface ToolResult {
+  readonly [key: string]: unknown;
+  readonly content: (
+    | { type: 'text'; text: string }
+    | { type: 'image' | 'audio'; data: string; mimeType: string }
+    | { type: 'resource_link'; uri: string; name: string }
+    | { type: 'resource'; resource: { uri: string; text: string; mimeType?: string } }
+  )[];
+  readonly structuredContent?: Record<string, unknown>;
+  readonly isError?: boolean;
+}
 
 const text = (said: string): ToolResult => ({ content: [{ type: 'text', text: said }] });
 
@@ -7,7 +40,6 @@ const text = (said: string): ToolResult => ({ content: [{ type: 'text', text: sa
 export function contentTools(): readonly ContentTool[] {
   const cancelled = new Set<unknown>();
   return [
-    ...SUITE_TOOLS,
     { name: 'echo', input: { text: z.string() }, run: (args) => Promise.resolve(text(String(args['text']))) },
     {
       name: 'add',
@@ -105,7 +137,6 @@ export function contentTools(): readonly ContentTool[] {
 
 /** By URI. */
 export const RESOURCES = {
-  ...SUITE_RESOURCES,
   'memo://one': { uri: 'memo://one', mimeType: 'text/plain', text: 'the first memo' },
   'memo://bytes': {
     uri: 'memo://bytes',

@@ -177,16 +177,6 @@ describe('the refresh scheduler after failures', () => {
     expect(await bench.attempts()).toMatchObject([{ next_at: nextAt }]);
   });
 
-  test('does not wait for a token that is stored anew', async () => {
-    const { inMinutes, record, webhook } = bench;
-    await bench.hold('failing');
-    bench.outcome = () => FAILED;
-    for (const minutes of [1, 1, 2, 4]) await expectAfter(minutes, 'failing');
-    const anew = { version: 2, updatedAt: inMinutes(-10), expiryTime: inMinutes(1) };
-    webhook.tokens.set('failing', record('failing', anew));
-    expect(await bench.pass(1)).toEqual(['failing']);
-  });
-
   test('ignores pauses from before the clock was set back a year', async () => {
     const { clock } = bench.backstage;
     const yearMs = 365 * 24 * 3_600_000;
@@ -223,15 +213,6 @@ describe('token_refresh', () => {
     expect([status, json.code, json.retryAfter]).toEqual([429, 'RATE_LIMITED', 3_600]);
     bench.outcome = (name) => bench.renew(name, 600);
     await expectAfter(60, 'popular');
-    expect(await bench.attempts()).toMatchObject([{ failures: 0 }]);
-  });
-
-  test('of the webhook is waited for as well', async () => {
-    await bench.hold('popular-there');
-    const answer = { error: 'too often', code: 'RATE_LIMITED' };
-    bench.outcome = () => ({ status: 429, headers: { 'retry-after': '600' }, answer });
-    await expectAfter(1, 'popular-there');
-    await expectAfter(10, 'popular-there');
     expect(await bench.attempts()).toMatchObject([{ failures: 0 }]);
   });
 });

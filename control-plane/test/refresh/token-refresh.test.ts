@@ -57,7 +57,10 @@ async function provide(client: object): Promise<string> {
 }
 
 /** Stores a fresh pair of tokens. */
-async function store(serviceName: string, provider: { clientId: string; tokenUrl?: string } & object): Promise<void> {
+async function store(
+  serviceName: string,
+  provider: { clientId: string; tokenUrl?: string } & object,
+): Promise<void> {
   const { accessToken, refreshToken } = endpoint.grant(provider.clientId);
   canaries.add(accessToken).add(refreshToken);
   await storeOn(pair, serviceName, {
