@@ -13,13 +13,16 @@ import type { AssertionAlgorithm, Provider, StoredProvider } from '../core/provi
 /** Authenticates a client at its provider (PROTOCOL.md section 7, `update`). */
 type ClientAuthentication = { readonly clientSecret: Secret } | { readonly clientAssertion: Secret };
 
-/** @throws AeadFailed where the stored secret does not unwrap */
+/** @throws AeadFailed when the secret was wrapped under another master key or for another provider */
 export async function authenticateClient(
   provider: StoredProvider,
   masterKeys: MasterKeys,
   clock: Clock,
 ): Promise<ClientAuthentication> {
-  const secret = openProviderSecret(provider, masterKeys);
+  const wrapped = fromBase64url(provider.secretWrapped);
+  if (wrapped === undefined) throw new TypeError(`the wrapped secret of ${provider.id} is not base64url`);
+  const opened = masterKeys.unwrap(wrapped, providerSecretPurpose(provider));
+  const secret = new Secret(Buffer.from(opened).toString('utf8'));
   const { algorithm } = provider;
   if (provider.authMethod !== 'private_key_jwt' || algorithm === undefined) return { clientSecret: secret };
   return { clientAssertion: await signClientAssertion({ ...provider, algorithm }, secret, clock) };
@@ -37,15 +40,6 @@ const providerSecretPurpose = ({ vaultId, id, authMethod, tokenUrl, clientId }: 
 /** @param secret a client secret, or a private key as PEM */
 export function wrapProviderSecret(provider: Bound, secret: Secret, masterKeys: MasterKeys): string {
   return toBase64url(masterKeys.wrap(utf8(secret.reveal()), providerSecretPurpose(provider)));
-}
-
-/** @throws AeadFailed when it was wrapped under another master key or for another provider */
-function openProviderSecret(provider: StoredProvider, masterKeys: MasterKeys): Secret {
-  const wrapped = fromBase64url(provider.secretWrapped);
-  if (wrapped === undefined) throw new TypeError(`the wrapped secret of ${provider.id} is not base64url`);
-  return new Secret(
-    Buffer.from(masterKeys.unwrap(wrapped, providerSecretPurpose(provider))).toString('utf8'),
-  );
 }
 
 /** PROTOCOL.md REF-23. */

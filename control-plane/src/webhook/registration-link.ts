@@ -28,15 +28,12 @@ export function problemOfWebhookUrl(text: string): string | undefined {
   return address.ok ? undefined : ADDRESS_PROBLEMS[address.reason];
 }
 
-/** The unvalidated parts of an offer. */
-interface OfferParts {
-  readonly code: string | undefined;
-  readonly webhookUrl: string | undefined;
-  readonly hmacHash: string | undefined;
-}
-
 /** @returns the offer, or undefined where a part is missing or malformed */
-export function readOffer({ code, webhookUrl, hmacHash }: OfferParts): BindOffer | undefined {
+export function readOffer({
+  code,
+  webhookUrl,
+  hmacHash,
+}: Readonly<Record<keyof BindOffer, string | undefined>>): BindOffer | undefined {
   const readCode = bindCodeSchema.safeParse(code);
   const readHash = hmacHashSchema.safeParse(hmacHash);
   const address = parseWebhookUrl(webhookUrl ?? '');
