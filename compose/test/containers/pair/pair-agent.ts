@@ -13,9 +13,7 @@ export interface PairAgent {
   ask(): Promise<Response>;
   /** By REST, to the end. */
   fetchByRest(): Promise<string>;
-  /** A client that somebody else wrote, connected; `close` it. */
-  mcpClient(): Promise<Client>;
-  /** By MCP: the tool's address, then what is there. */
+  /** By MCP, with a client that somebody else wrote: the tool's address, then what is there. */
   fetchByMcp(): Promise<string>;
   /** A call of the upstream outside by way of the proxy. */
   callByProxy(): Promise<Response>;
@@ -31,14 +29,9 @@ export async function pairAgent({ admin, controlPlaneUrl, outside }: PairAndOuts
     value: secret,
     allowedHosts: [outside.url],
   });
-  const { agent, apiKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
-    'POST',
-    '/api/agents',
-    {
-      name: serviceName,
-      mcpEnabled: true,
-    },
-  );
+  const body = { name: serviceName, mcpEnabled: true };
+  const made = await admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', body);
+  const { agent, apiKey } = made;
   await admin.call('POST', `/api/agents/${agent.id}/grants`, { serviceName, expiresInSeconds: 3600 });
   const { key: proxyKey } = await admin.call<{ key: string }>('POST', '/api/proxies', {
     name: serviceName,
@@ -50,14 +43,6 @@ export async function pairAgent({ admin, controlPlaneUrl, outside }: PairAndOuts
       headers: { authorization: `Bearer ${apiKey}` },
       redirect,
     });
-  const mcpClient = async (): Promise<Client> => {
-    const client = new Client({ name: 'somebody else’s client', version: '1.0.0' });
-    const transport = new StreamableHTTPClientTransport(new URL(`${controlPlaneUrl}/api/agents/mcp`), {
-      requestInit: { headers: { authorization: `Bearer ${apiKey}` } },
-    });
-    await client.connect(transport);
-    return client;
-  };
   return {
     serviceName,
     secret,
@@ -65,9 +50,11 @@ export async function pairAgent({ admin, controlPlaneUrl, outside }: PairAndOuts
     proxyKey,
     ask: () => ask('manual'),
     fetchByRest: async () => accessTokenIn(await ask('follow')),
-    mcpClient,
     fetchByMcp: async () => {
-      const client = await mcpClient();
+      const client = new Client({ name: 'somebody else’s client', version: '1.0.0' });
+      const address = new URL(`${controlPlaneUrl}/api/agents/mcp`);
+      const requestInit = { headers: { authorization: `Bearer ${apiKey}` } };
+      await client.connect(new StreamableHTTPClientTransport(address, { requestInit }));
       try {
         const { structuredContent } = await client.callTool({
           name: 'get_credential',

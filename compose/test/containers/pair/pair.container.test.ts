@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { demoSteps } from '../../../src/demo-steps.ts';
 import { type Machine, until } from '../engine/machine.ts';
@@ -74,49 +73,6 @@ const reachable = (): Promise<void> =>
     const { reachable: is } = await pair.admin.call<{ reachable: boolean }>('GET', '/api/webhook');
     return is;
   });
-
-test('curl follows the 307 to the credential; a ticket is good once', async () => {
-  const { secret, apiKey, serviceName, ask } = await pairAgent(pair);
-  const url = `${pair.controlPlaneUrl}/api/agents/credentials?service=${serviceName}`;
-  const { stdout } = spawnSync('curl', ['-q', '-sSL', '-H', `Authorization: Bearer ${apiKey}`, url], {
-    encoding: 'utf8',
-  });
-  expect(JSON.parse(stdout)).toMatchObject({ token: { accessToken: secret, serviceName } });
-  const answer = await ask();
-  const location = answer.headers.get('location') ?? '';
-  expect(answer.status).toBe(307);
-  expect(location).toContain(`${pair.webhookUrl}/v1/credential?`);
-  expect([(await fetch(location)).status, (await fetch(location)).status]).toEqual([200, 401]);
-});
-
-test('the SDK’s MCP client lists the credentials, and fetches one at the address that the tool names', async () => {
-  const agent = await pairAgent(pair);
-  const client = await agent.mcpClient();
-  const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name).toSorted()).toEqual([
-    'credential_history',
-    'get_credential',
-    'list_credentials',
-    'show_credential',
-    'whoami',
-  ]);
-  const listed = await client.callTool({ name: 'list_credentials', arguments: {} });
-  expect(listed.structuredContent).toMatchObject({
-    grants: [{ serviceName: agent.serviceName, tokenType: 'PlainText' }],
-  });
-  await client.close();
-  expect(await agent.fetchByMcp()).toBe(agent.secret);
-});
-
-test('the proxy puts in the credential, which its client never sees', async () => {
-  const agent = await pairAgent(pair);
-  const answer = await agent.callByProxy();
-  expect(answer.status).toBe(200);
-  const { authorization, headers } = await pair.outside.lastCall();
-  expect(authorization).toBe(`Bearer ${agent.secret}`);
-  expect(headers).not.toContain(agent.proxyKey);
-  expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(agent.secret);
-});
 
 test('both are published for this machine alone', async () => {
   for (const machine of [controlPlane, webhook]) {
