@@ -5,12 +5,15 @@ import { createReplyReader } from './reply-reader.ts';
 /** Gives the next request as bytes, or undefined when there is none left. */
 export type RequestSource = () => Buffer | undefined;
 
-export interface Load {
+export interface LoadTarget {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
-  readonly source: RequestSource;
   /** The only status that counts; another one ends the run. */
   readonly expectedStatus: number;
+}
+
+interface Load extends LoadTarget {
+  readonly source: RequestSource;
   readonly connections: number;
   readonly seconds: number;
   /** With it, requests leave at this even rate whether or not answers come; without, as fast as answers come. */

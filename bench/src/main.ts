@@ -16,16 +16,13 @@ import { clientStarts } from './rows/client-start.ts';
 import { hostileWebhookRows } from './rows/hostile-webhook.ts';
 import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts';
 import { proxyRows } from './rows/proxy.ts';
-import { startContenders } from './rows/rate-contenders.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
 
-const SECTIONS = ['rates', 'proxy', 'idle', 'hostile', 'attack', 'starts', 'cli'] as const;
-
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', multiple: true, default: [...SECTIONS] },
+    only: { type: 'string', multiple: true },
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '32' },
@@ -36,70 +33,56 @@ const options = {
   seconds: Number(values.seconds),
   connections: Number(values.connections),
 };
-const unknown = values.only.filter((name) => !SECTIONS.some((section) => section === name));
-if (unknown.length > 0) throw new Error(`--only takes ${SECTIONS.join(', ')}; not ${unknown.join(', ')}`);
+const { rounds, seconds, connections } = options;
+const servers = pinnedTo(SERVER_CORE);
+const BESIDE = { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) };
+/** What the rates were computed of. */
+let details: object = {};
+
+const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>>> = {
+  rates: async (dir) => {
+    const { rows, ...measured } = await rateRows(dir, options);
+    details = measured;
+    return rows;
+  },
+  proxy: (dir) => withPair(join(dir, 'proxy'), BESIDE, (pair) => proxyRows(pair, options)),
+  idle: (dir) => {
+    const launcher = { ...BESIDE, 'control-plane': manyDescriptors(servers) };
+    return withPair(join(dir, 'idle'), launcher, (pair) => idleConnectionRows(pair, options));
+  },
+  hostile: (dir) => besideHostile(join(dir, 'hostile')),
+  attack: (dir) => webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options),
+  starts: (dir) => withPair(join(dir, 'starts'), BESIDE, (pair) => startAndIdleMemory(pair, rounds)),
+  cli: (dir) => {
+    const launcher = { ...BESIDE, webhook: servers };
+    return withPair(join(dir, 'cli'), launcher, (pair) => clientStarts(pair, join(dir, 'client'), rounds));
+  },
+};
+const only = values.only ?? Object.keys(SECTIONS);
+const unknown = only.filter((name) => !Object.hasOwn(SECTIONS, name));
+if (unknown.length > 0)
+  throw new Error(`--only takes ${Object.keys(SECTIONS).join(', ')}; not ${unknown.join(', ')}`);
 
 pinSelf();
-const dir = mkdtempSync(join(tmpdir(), 'svault-bench-'));
+const work = mkdtempSync(join(tmpdir(), 'svault-bench-'));
 try {
-  const disk = fsyncMs(dir);
-  const { rounds, seconds, connections } = options;
+  const disk = fsyncMs(work);
   console.log(`bench: ${rounds} rounds of ${seconds} s each, ${connections} connections, one core a server`);
   console.log(`a 4 KiB append reaches this disk in ${disk.toFixed(2)} ms`);
   const rows: Row[] = [];
-  let details: object = {};
-  if (values.only.includes('rates')) {
-    const contenders = await startContenders(dir, seconds);
-    try {
-      const { rows: rates, ...measured } = await rateRows(contenders, { ...options, pids: contenders.pids });
-      rows.push(...rates);
-      details = measured;
-    } finally {
-      await contenders.stop();
-    }
-  }
-  const servers = pinnedTo(SERVER_CORE);
-  if (values.only.includes('proxy'))
-    rows.push(
-      ...(await withPair('proxy', { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) }, (pair) =>
-        proxyRows(pair, options),
-      )),
-    );
-  if (values.only.includes('idle')) {
-    const core = manyDescriptors(servers);
-    rows.push(
-      ...(await withPair('idle', { 'control-plane': core, webhook: pinnedTo(LOAD_CORE) }, (pair) =>
-        idleConnectionRows(pair, options),
-      )),
-    );
-  }
-  if (values.only.includes('hostile')) rows.push(...(await besideHostile(servers)));
-  if (values.only.includes('attack'))
-    rows.push(...(await webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options)));
-  if (values.only.includes('starts'))
-    rows.push(
-      ...(await withPair('starts', { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) }, (pair) =>
-        startAndIdleMemory(pair, rounds),
-      )),
-    );
-  if (values.only.includes('cli'))
-    rows.push(
-      ...(await withPair('cli', { 'control-plane': servers, webhook: servers }, (pair) =>
-        clientStarts(pair, join(dir, 'client'), rounds),
-      )),
-    );
+  for (const [name, section] of Object.entries(SECTIONS))
+    if (only.includes(name)) rows.push(...(await section(work)));
   console.log(`\n${table(rows)}`);
   const run = { machine: { ...machine(), fsyncMs: disk }, options, rows, ...details };
   console.log(`\nwritten to ${writeResults(run, new Date())}`);
 } finally {
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(work, { recursive: true, force: true });
 }
 
 /** Two accounts: of two starts, as an operator makes them. */
-async function besideHostile(servers: ReturnType<typeof pinnedTo>): Promise<readonly Row[]> {
-  const launcher = { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) };
+async function besideHostile(dir: string): Promise<readonly Row[]> {
   // Not the placeholder: a start with another address would rename that one.
-  const place = { dir: join(dir, 'hostile'), launcher, ownerEmail: 'bench@localhost' };
+  const place = { dir, launcher: BESIDE, ownerEmail: 'bench@localhost' };
   const first = await startPair({ ...place, env: RAISED_LIMITS });
   await first.stop();
   const hostileKey = newKey('svadmin');
@@ -123,12 +106,12 @@ async function besideHostile(servers: ReturnType<typeof pinnedTo>): Promise<read
   }
 }
 
-async function withPair<T>(
-  name: string,
+async function withPair(
+  dir: string,
   launcher: NonNullable<Parameters<typeof startPair>[0]['launcher']>,
-  measure: (pair: Pair) => Promise<T>,
-): Promise<T> {
-  const pair = await startPair({ dir: join(dir, name), env: RAISED_LIMITS, launcher });
+  measure: (pair: Pair) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const pair = await startPair({ dir, env: RAISED_LIMITS, launcher });
   try {
     return await measure(pair);
   } finally {

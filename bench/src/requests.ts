@@ -1,26 +1,19 @@
 import type { RequestSource } from './load.ts';
 
-/** The bytes of a GET over a connection that stays open. */
-export function getRequest(
+/** The bytes of a GET over a connection that stays open, or with a body of a POST of it as JSON. */
+export function requestBytes(
   url: string,
   path: string,
   headers: Readonly<Record<string, string>> = {},
+  body?: object,
 ): Buffer {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${lines.join('')}\r\n`);
-}
-
-/** The bytes of a POST of JSON over a connection that stays open. */
-export function postRequest(
-  url: string,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-  body: object,
-): Buffer {
-  const json = JSON.stringify(body);
-  const all = { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) };
+  const json = body === undefined ? '' : JSON.stringify(body);
+  const ofBody = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) };
+  const all = { host: new URL(url).host, ...headers, ...(body !== undefined && ofBody) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${lines.join('')}\r\n${json}`);
+  return Buffer.from(
+    `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${json}`,
+  );
 }
 
 /** The same requests over and over, in turn. */

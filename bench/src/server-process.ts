@@ -1,17 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@svault/compose/free-port';
 import { cpuSeconds, pinnedTo } from './machine.ts';
 
 /** A server in a separate process, pinned to one core. */
 export interface ServerProcess {
   readonly pid: number;
-  /** From the spawn to the first 200 of the readiness path. */
-  readonly readyAfterMs: number;
   stop(): Promise<void>;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Arguments of Node: a file and what it takes. */
   readonly args: readonly string[];
   /** Answers 200 when the server can do its job. */
@@ -21,13 +21,26 @@ export interface ServerOptions {
   readonly cwd?: string;
 }
 
+/** Starts one of our own servers, which takes its port as its argument. */
+export async function startOwnServer(
+  file: URL,
+  core: number,
+  readyPath = '/',
+): Promise<ServerProcess & { readonly url: string }> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    ...(await startServer({ args: [fileURLToPath(file), String(port)], readyUrl: url + readyPath, core })),
+  };
+}
+
 const READY_TIMEOUT_MS = 20_000;
 const READY_POLL_MS = 5;
 
 /** @throws Error with the server's last words when it does not become ready */
 export async function startServer({ args, readyUrl, core, env, cwd }: ServerOptions): Promise<ServerProcess> {
   const [command, ...pin] = pinnedTo(core);
-  const startedAt = performance.now();
   const child = spawn(command, [...pin, process.execPath, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -48,7 +61,7 @@ export async function startServer({ args, readyUrl, core, env, cwd }: ServerOpti
     throw new Error(`${args[0]} did not become ready: ${said}`, { cause: error });
   }
   if (child.pid === undefined) throw new Error(`${args[0]} has no process`);
-  return { pid: child.pid, readyAfterMs: performance.now() - startedAt, stop };
+  return { pid: child.pid, stop };
 }
 
 async function ready(child: ChildProcess, url: string): Promise<void> {

@@ -1,19 +1,12 @@
 import type { Pair } from '@svault/compose/pair';
 import { newKey } from '@svault/shared';
-import { getRequest, inTurn } from '../requests.ts';
+import { inTurn, requestBytes } from '../requests.ts';
 import type { Contender } from '../rounds.ts';
 import { SERVICE, makeAgents } from './bench-agents.ts';
 
 /** Enough that keys are not all in one place of the index. The pair's limits are raised: they count, and never refuse. */
 const AGENTS = 100;
 const PATH = '/api/agents/credentials';
-
-export type ControlPlaneContenders = Readonly<
-  Record<
-    'credentials' | 'underPolicies' | 'list' | 'missingKey' | 'wrongKey' | 'noGrant' | 'rateLimited',
-    Contender
-  >
->;
 
 /** Allow all that a run asks for. */
 const ROOMY_RULES = [
@@ -28,7 +21,7 @@ const ONCE_A_DAY = [{ type: 'rate_limit', limit: 1, windowSeconds: 86_400 }];
  *
  * @param where added to each name
  */
-export async function controlPlaneContenders(pair: Pair, where = ''): Promise<ControlPlaneContenders> {
+export async function controlPlaneContenders(pair: Pair, where = '') {
   const url = pair.controlPlaneUrl;
   const keys = await makeAgents(pair, AGENTS);
   const keysUnderPolicies = await makeAgents(pair, AGENTS, ROOMY_RULES);
@@ -41,17 +34,9 @@ export async function controlPlaneContenders(pair: Pair, where = ''): Promise<Co
     agentKeys: readonly string[],
   ): Contender => {
     const requests = agentKeys.map((key) =>
-      getRequest(url, path, key === '' ? {} : { authorization: `Bearer ${key}` }),
+      requestBytes(url, path, key === '' ? {} : { authorization: `Bearer ${key}` }),
     );
-    return {
-      name: name + where,
-      url,
-      get pid() {
-        return pidOf(pair, 'control-plane');
-      },
-      expectedStatus,
-      prepare: () => inTurn(requests),
-    };
+    return controlPlaneContender(pair, { name: name + where, expectedStatus, requests });
   };
   return {
     credentials: contender('credentials, 307 with durable audit', 307, `${PATH}?service=${SERVICE}`, keys),
@@ -75,6 +60,20 @@ async function useUp(url: string, key: string): Promise<void> {
   const { status } = await fetch(`${url}${PATH}?service=${SERVICE}`, { headers, redirect: 'manual' });
   if (status !== 307) throw new Error(`the first access was answered ${status}`);
 }
+
+/** The same requests to the pair's control plane, over and over. */
+export const controlPlaneContender = (
+  pair: Pair,
+  {
+    requests,
+    ...more
+  }: Pick<Contender, 'expectedStatus' | 'name'> & { readonly requests: readonly Buffer[] },
+): Contender => ({
+  ...more,
+  url: pair.controlPlaneUrl,
+  pid: pidOf(pair, 'control-plane'),
+  prepare: () => inTurn(requests),
+});
 
 /** Of a program of the pair; another one after a restart. */
 export function pidOf(pair: Pair, program: 'control-plane' | 'webhook'): number {

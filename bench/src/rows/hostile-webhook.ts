@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { type AdminClient, createAdminClient } from '@svault/compose/admin-client';
-import { freePort } from '@svault/compose/free-port';
 import type { Pair } from '@svault/compose/pair';
 import { type LoadResult, quantile, runLoad } from '../load.ts';
 import { LOAD_CORE } from '../machine.ts';
 import type { Row } from '../report.ts';
-import { median } from '../rounds.ts';
-import { startServer } from '../server-process.ts';
+import { type RoundOptions, alternate, p99Row } from '../rounds.ts';
+import { startOwnServer } from '../server-process.ts';
 import { TARGETS } from '../targets.ts';
 import { controlPlaneContenders } from './control-plane.ts';
 
-const WEBHOOK = fileURLToPath(new URL('../hostile-webhook.ts', import.meta.url));
+const WEBHOOK = new URL('../hostile-webhook.ts', import.meta.url);
+const STATES = ['honest', 'hostile'] as const;
 const REQUESTS_PER_SECOND = 200;
 const TOKENS = 100;
 /** Lists that the hostile account asks for all the time; each has the control plane call its webhook. */
@@ -34,66 +33,48 @@ interface Round {
 export async function hostileWebhookRows(
   pair: Pair,
   hostileKey: string,
-  {
-    rounds,
-    seconds,
-    connections,
-  }: { readonly rounds: number; readonly seconds: number; readonly connections: number },
+  options: RoundOptions,
 ): Promise<readonly Row[]> {
-  const port = await freePort();
-  const webhookUrl = `http://127.0.0.1:${port}`;
-  const server = await startServer({
-    args: [WEBHOOK, String(port)],
-    readyUrl: `${webhookUrl}/v1/health`,
-    core: LOAD_CORE,
-  });
+  const server = await startOwnServer(WEBHOOK, LOAD_CORE, '/v1/health');
   try {
     const hostile = createAdminClient(pair.controlPlaneUrl, hostileKey);
-    await bindAndFill(hostile, webhookUrl);
+    await bindAndFill(hostile, server.url);
     const { credentials } = await controlPlaneContenders(pair);
-    const measure = async (mode: 'honest' | 'hostile', forSeconds: number): Promise<Round> => {
-      await fetch(`${webhookUrl}/mode/${mode}`, { method: 'POST' });
+    const measure = async (mode: 'honest' | 'hostile'): Promise<Round> => {
+      await fetch(`${server.url}/mode/${mode}`, { method: 'POST' });
       const going = new AbortController();
       const lists = askForLists(hostile, going.signal);
       const health = watchHealth(pair.controlPlaneUrl, going.signal);
-      const { url, expectedStatus } = credentials;
+      const source = credentials.prepare();
       const load = await runLoad({
-        url,
-        source: credentials.prepare(),
-        expectedStatus,
-        connections,
-        seconds: forSeconds,
+        ...credentials,
+        ...options,
+        source,
         requestsPerSecond: REQUESTS_PER_SECOND,
       });
       going.abort();
       await lists;
       return { load, healthMs: await health };
     };
-    await measure('honest', seconds);
-    const results: Record<'honest' | 'hostile', Round[]> = { honest: [], hostile: [] };
-    for (let round = 0; round < rounds; round++)
-      for (const mode of ['honest', 'hostile'] as const) results[mode].push(await measure(mode, seconds));
-    const p99 = (mode: 'honest' | 'hostile'): number => median(results[mode].map(({ load }) => load.p99Ms));
-    const slowest = (mode: 'honest' | 'hostile'): number =>
-      Math.max(...results[mode].map(({ healthMs }) => healthMs.at(-1) ?? 0));
+    await measure('honest');
+    const results = await alternate(options.rounds, STATES, measure);
+    const [honest, hurt] = results.map((rounds) => rounds.map(({ load }) => load));
     // Of all rounds together: one has too few of them for its own.
-    const health = (mode: 'honest' | 'hostile'): number =>
-      quantile(
-        results[mode].flatMap(({ healthMs }) => healthMs).toSorted((one, other) => one - other),
-        0.99,
-      );
+    const [calm = [], beside = []] = results.map((rounds) =>
+      rounds.flatMap(({ healthMs }) => healthMs).toSorted((one, other) => one - other),
+    );
     return [
-      {
-        name: "credentials, p99 beside another account's hostile webhook",
-        value: p99('hostile') / p99('honest'),
-        target: TARGETS.p99BesideHostile,
-        note: `${p99('honest').toFixed(2)} ms honest, ${p99('hostile').toFixed(2)} ms hostile, at ${REQUESTS_PER_SECOND}/s`,
-      },
+      p99Row(
+        "credentials, p99 beside another account's hostile webhook",
+        TARGETS.p99BesideHostile,
+        [honest ?? [], hurt ?? []],
+        { states: STATES, note: `, at ${REQUESTS_PER_SECOND}/s` },
+      ),
       {
         name: "/healthz, p99 beside another account's hostile webhook",
-        value: health('hostile') / health('honest'),
+        value: quantile(beside, 0.99) / quantile(calm, 0.99),
         target: TARGETS.p99BesideHostile,
-        note: `slowest ${slowest('honest').toFixed(0)} ms honest, ${slowest('hostile').toFixed(0)} ms hostile`,
+        note: `slowest ${calm.at(-1)?.toFixed(0)} ms honest, ${beside.at(-1)?.toFixed(0)} ms hostile`,
       },
     ];
   } finally {
@@ -118,7 +99,7 @@ async function askForLists(admin: AdminClient, signal: AbortSignal): Promise<voi
   await Promise.all(Array.from({ length: LISTS_AT_ONCE }, ask));
 }
 
-/** @returns how long each answer took, ascending */
+/** @returns how long each answer took */
 async function watchHealth(url: string, signal: AbortSignal): Promise<readonly number[]> {
   const tookMs: number[] = [];
   while (!signal.aborted) {
@@ -127,5 +108,5 @@ async function watchHealth(url: string, signal: AbortSignal): Promise<readonly n
     tookMs.push(performance.now() - startedAt);
     await delay(HEALTH_PAUSE_MS);
   }
-  return tookMs.toSorted((one, other) => one - other);
+  return tookMs;
 }

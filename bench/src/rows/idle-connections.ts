@@ -4,12 +4,13 @@ import { type Socket, connect } from 'node:net';
 import type { Pair } from '@svault/compose/pair';
 import { type LoadResult, runLoad } from '../load.ts';
 import type { Row } from '../report.ts';
-import { getRequest } from '../requests.ts';
-import { type RoundOptions, median } from '../rounds.ts';
+import { requestBytes } from '../requests.ts';
+import { type RoundOptions, alternate, p99Row } from '../rounds.ts';
 import { settle } from '../server-process.ts';
 import { TARGETS } from '../targets.ts';
 import { controlPlaneContenders, pidOf } from './control-plane.ts';
 
+const STATES = ['without', 'with'] as const;
 const IDLE = 5_000;
 /** Less than the queue of a server holds. */
 const AT_ONCE = 100;
@@ -25,46 +26,26 @@ export const manyDescriptors = (command: readonly string[]): readonly [string, .
 ];
 
 /** What 5,000 idle connections cost the requests of others: p99 with them over p99 without. */
-export async function idleConnectionRows(
-  pair: Pair,
-  options: Omit<RoundOptions, 'pids'>,
-): Promise<readonly Row[]> {
+export async function idleConnectionRows(pair: Pair, options: RoundOptions): Promise<readonly Row[]> {
   execFileSync('prlimit', [`--pid=${process.pid}`, DESCRIPTORS]);
   const { credentials } = await controlPlaneContenders(pair);
   const load = async (): Promise<LoadResult> => {
     const source = credentials.prepare();
     await settle([pidOf(pair, 'control-plane'), pidOf(pair, 'webhook')]);
-    const { url, expectedStatus } = credentials;
-    const { connections, seconds } = options;
-    return runLoad({
-      url,
-      source,
-      expectedStatus,
-      connections,
-      seconds,
-      requestsPerSecond: REQUESTS_PER_SECOND,
-    });
+    return runLoad({ ...credentials, ...options, source, requestsPerSecond: REQUESTS_PER_SECOND });
   };
-  const without: LoadResult[] = [];
-  const among: LoadResult[] = [];
   await load();
-  for (let round = 0; round < options.rounds; round++) {
-    without.push(await load());
+  const results = await alternate(options.rounds, STATES, async (state) => {
+    if (state === 'without') return load();
     const idle = await openIdle(credentials.url);
-    among.push(await load());
+    const among = await load();
     if (idle.some(({ destroyed }) => destroyed)) throw new Error('not all connections stayed idle');
     for (const socket of idle) socket.destroy();
-  }
-  const p99 = (results: readonly LoadResult[]): number => median(results.map(({ p99Ms }) => p99Ms));
-  const note = `${p99(without).toFixed(2)} ms without, ${p99(among).toFixed(2)} ms with, at ${REQUESTS_PER_SECOND}/s`;
-  return [
-    {
-      name: `credentials, p99 among ${IDLE} idle connections`,
-      value: p99(among) / p99(without),
-      target: TARGETS.p99AmongIdle,
-      note,
-    },
-  ];
+    return among;
+  });
+  const name = `credentials, p99 among ${IDLE} idle connections`;
+  const note = `, at ${REQUESTS_PER_SECOND}/s`;
+  return [p99Row(name, TARGETS.p99AmongIdle, results, { states: STATES, note })];
 }
 
 /** Connections that were answered once and are kept. */
@@ -73,7 +54,7 @@ async function openIdle(url: string): Promise<readonly Socket[]> {
   const idle: Socket[] = [];
   const open = async (): Promise<void> => {
     const socket = connect(Number(port), hostname);
-    socket.write(getRequest(url, '/healthz'));
+    socket.write(requestBytes(url, '/healthz'));
     await once(socket, 'data');
     socket.resume().on('error', () => undefined);
     idle.push(socket);

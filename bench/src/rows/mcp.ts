@@ -1,14 +1,12 @@
 import type { Pair } from '@svault/compose/pair';
-import { postRequest, inTurn } from '../requests.ts';
+import { requestBytes } from '../requests.ts';
 import type { Contender } from '../rounds.ts';
 import { SERVICE, makeAgents } from './bench-agents.ts';
-import { pidOf } from './control-plane.ts';
+import { controlPlaneContender } from './control-plane.ts';
 
 const AGENTS = 100;
 const PATH = '/api/agents/mcp';
 const ACCEPT = { accept: 'application/json, text/event-stream' };
-
-export type McpContenders = Readonly<Record<'toolsCall' | 'toolsCall2026' | 'missingToken', Contender>>;
 
 const CALL = { name: 'get_credential', arguments: { service: SERVICE } };
 
@@ -42,29 +40,22 @@ const ERAS = {
 } as const;
 
 /** The MCP endpoint: a credential's address by a tool, in each era of the protocol, and the refusal that clients begin with. */
-export async function mcpContenders(pair: Pair): Promise<McpContenders> {
+export async function mcpContenders(pair: Pair) {
   const url = pair.controlPlaneUrl;
   const keys = await makeAgents(pair, AGENTS);
-  const contender = (name: string, expectedStatus: number, requests: readonly Buffer[]): Contender => ({
-    name,
-    url,
-    get pid() {
-      return pidOf(pair, 'control-plane');
-    },
-    expectedStatus,
-    prepare: () => inTurn(requests),
-  });
+  const contender = (name: string, expectedStatus: number, requests: readonly Buffer[]): Contender =>
+    controlPlaneContender(pair, { name, expectedStatus, requests });
   const calls = async (era: keyof typeof ERAS): Promise<Buffer[]> => {
     const { headers, body } = ERAS[era];
     const authorized = keys.map((key) => ({ ...headers, authorization: `Bearer ${key}` }));
-    for (const known of authorized.slice(0, 1)) await expectAddress(url, known, body);
-    return authorized.map((known) => postRequest(url, PATH, known, body));
+    await expectAddress(url, { ...headers, authorization: `Bearer ${keys[0]}` }, body);
+    return authorized.map((known) => requestBytes(url, PATH, known, body));
   };
   return {
     toolsCall: contender('MCP tools/call get_credential, 2025-11-25', 200, await calls('handshake')),
     toolsCall2026: contender('MCP tools/call get_credential, 2026-07-28', 200, await calls('stateless')),
     missingToken: contender('MCP refusal, 401 without token', 401, [
-      postRequest(url, PATH, ERAS.handshake.headers, ERAS.handshake.body),
+      requestBytes(url, PATH, ERAS.handshake.headers, ERAS.handshake.body),
     ]),
   };
 }

@@ -1,20 +1,17 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import { storeCredential } from '@svault/compose/admin-client';
-import { freePort } from '@svault/compose/free-port';
 import type { Pair } from '@svault/compose/pair';
 import { randomToken } from '@svault/shared';
 import { quantile, runLoad } from '../load.ts';
 import { LOAD_CORE, residentMb } from '../machine.ts';
 import type { Row } from '../report.ts';
-import { inTurn, postRequest } from '../requests.ts';
-import { median } from '../rounds.ts';
-import { settle, startServer } from '../server-process.ts';
+import { inTurn, requestBytes } from '../requests.ts';
+import { type RoundOptions, alternate, median } from '../rounds.ts';
+import { settle, startOwnServer } from '../server-process.ts';
 import { TARGETS } from '../targets.ts';
 import { pidOf } from './control-plane.ts';
 
-const UPSTREAM = fileURLToPath(new URL('../proxy-upstream.ts', import.meta.url));
 const PROXY_PATH = '/api/proxy/mcp';
 const SERVICE_NAME = 'bench-upstream';
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: {} } };
@@ -34,6 +31,9 @@ interface Way {
   headers(upstreamPath: string): Record<string, string>;
 }
 
+/** Measured direct, then through the proxy. */
+type Both<T> = readonly [T, T];
+
 interface Latencies {
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -43,28 +43,25 @@ interface Latencies {
  * What the two hops of the proxy add to a call, to one streamed event and to 1 MB, each measured direct and through them in
  * turn. Both programs share the server's core; the upstream shares the load's.
  */
-export async function proxyRows(
-  pair: Pair,
-  { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
-): Promise<readonly Row[]> {
-  const port = await freePort();
-  const upstreamUrl = `http://127.0.0.1:${port}`;
-  const upstream = await startServer({
-    args: [UPSTREAM, String(port)],
-    readyUrl: `${upstreamUrl}/`,
-    core: LOAD_CORE,
-  });
+export async function proxyRows(pair: Pair, { rounds, seconds }: RoundOptions): Promise<readonly Row[]> {
+  const upstream = await startOwnServer(new URL('../proxy-upstream.ts', import.meta.url), LOAD_CORE);
   try {
-    const direct: Way = { url: upstreamUrl, path: (path) => path, headers: () => ({}) };
-    const proxied = await proxiedWay(pair, upstreamUrl);
+    const direct: Way = { url: upstream.url, path: (path) => path, headers: () => ({}) };
+    const ways = { direct, proxied: await proxiedWay(pair, upstream.url) };
+    /** Once unmeasured, then of each round what was measured direct and through the proxy. */
+    const inBothWays = async <T>(measure: (way: Way) => Promise<T>): Promise<readonly Both<T>[]> => {
+      for (const way of Object.values(ways)) await measure(way);
+      const [alone, through] = await alternate(rounds, ['direct', 'proxied'], (name) => measure(ways[name]));
+      return alone.map((value, round) => [value, through[round] as T]);
+    };
     const pids = [pidOf(pair, 'control-plane'), pidOf(pair, 'webhook')];
-    await load(proxied, WARM_UP_SECONDS);
-    const calls = await inBothWays(direct, proxied, rounds, async (way) => {
+    await load(ways.proxied, WARM_UP_SECONDS);
+    const calls = await inBothWays(async (way) => {
       await settle(pids);
       return load(way, seconds, CALLS_PER_SECOND);
     });
-    const events = await inBothWays(direct, proxied, rounds, eventLatencies);
-    const megabytes = await inBothWays(direct, proxied, rounds, (way) => megabytesPerSecond(way, seconds));
+    const events = await inBothWays(eventLatencies);
+    const megabytes = await inBothWays((way) => megabytesPerSecond(way, seconds));
     return [
       addedMs('proxied call at 400/s, both hops, added p50', calls, 'p50Ms', TARGETS.proxyAddedP50),
       addedMs('proxied call at 400/s, both hops, added p99', calls, 'p99Ms', TARGETS.proxyAddedP99),
@@ -111,22 +108,9 @@ async function proxiedWay(pair: Pair, upstreamUrl: string): Promise<Way> {
   };
 }
 
-/** @returns of each round what was measured direct, then through the proxy */
-async function inBothWays<T>(
-  direct: Way,
-  proxied: Way,
-  rounds: number,
-  measure: (way: Way) => Promise<T>,
-): Promise<readonly (readonly [T, T])[]> {
-  const results: (readonly [T, T])[] = [];
-  for (const way of [direct, proxied]) await measure(way);
-  for (let round = 0; round < rounds; round++) results.push([await measure(direct), await measure(proxied)]);
-  return results;
-}
-
 function addedMs(
   name: string,
-  measured: readonly (readonly [Latencies, Latencies])[],
+  measured: readonly Both<Latencies>[],
   quantileName: keyof Latencies,
   target: Row['target'],
 ): Row {
@@ -137,7 +121,7 @@ function addedMs(
 
 /** @param requestsPerSecond an even rate; without it, as fast as answers come */
 function load(way: Way, seconds: number, requestsPerSecond?: number): Promise<Latencies> {
-  const source = inTurn([postRequest(way.url, way.path('/'), way.headers('/'), CALL)]);
+  const source = inTurn([requestBytes(way.url, way.path('/'), way.headers('/'), CALL)]);
   return runLoad({
     url: way.url,
     source,

@@ -13,8 +13,9 @@ import {
   type HmacKey,
   type TicketClaims,
 } from '@svault/shared';
+import { freePort } from '@svault/compose/free-port';
 import { SERVER_CORE } from '../machine.ts';
-import { getRequest, onlyOnce } from '../requests.ts';
+import { onlyOnce, requestBytes } from '../requests.ts';
 import type { Contender } from '../rounds.ts';
 import { startServer } from '../server-process.ts';
 
@@ -35,9 +36,9 @@ interface Bound {
 /** A separate webhook that the bench has bound, since each request needs a ticket signed for it. */
 export async function startWebhookContender(
   dir: string,
-  port: number,
   secondsPerRun: number,
 ): Promise<{ contender: Contender; stop: () => Promise<void> }> {
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = {
     ...process.env,
@@ -62,7 +63,7 @@ export async function startWebhookContender(
   const prepare: Contender['prepare'] = () =>
     onlyOnce(
       Array.from({ length: tickets }, () =>
-        getRequest(url, `/v1/credential?ticket=${credentialTicket(bound)}`),
+        requestBytes(url, `/v1/credential?ticket=${credentialTicket(bound)}`),
       ),
     );
   return {

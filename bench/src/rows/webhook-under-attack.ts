@@ -2,68 +2,51 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '@svault/compose/free-port';
-import { type LoadResult, runLoad } from '../load.ts';
+import { type LoadResult, type RequestSource, runLoad } from '../load.ts';
 import { LOAD_CORE, forgetMostResident, pinnedTo, residentMb } from '../machine.ts';
 import type { Row } from '../report.ts';
-import { type RoundOptions, median } from '../rounds.ts';
+import { type RoundOptions, alternate, p99Row } from '../rounds.ts';
 import { settle } from '../server-process.ts';
-import { TARGETS } from '../targets.ts';
+import { TARGETS, type Target } from '../targets.ts';
 import { startWebhookContender } from './webhook-credential.ts';
 
 const ATTACK = fileURLToPath(new URL('../attack.ts', import.meta.url));
 /** What any machine serves with time to spare. */
 const REQUESTS_PER_SECOND = 200;
+const STATES = ['without', 'with'] as const;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 /** Of the tickets that a run as fast as the server answers has to have. */
 const SHARE_OF_TICKETS = 0.02;
 
 /** What strangers cost: the memory of half bodies, and for those who fetch a credential, p99 under attack over p99 without. */
-export async function webhookUnderAttackRows(
-  dir: string,
-  options: Omit<RoundOptions, 'pids'>,
-): Promise<readonly Row[]> {
-  const { contender, stop } = await startWebhookContender(
-    dir,
-    await freePort(),
-    options.seconds * SHARE_OF_TICKETS,
-  );
-  const { url, pid, expectedStatus, prepare } = contender;
-  const load = (source: ReturnType<typeof prepare>): Promise<LoadResult> => {
-    const { connections, seconds } = options;
-    const rate = { requestsPerSecond: REQUESTS_PER_SECOND };
-    return runLoad({ url, source, expectedStatus, connections, seconds, ...rate });
-  };
-  const measure = async (bytes: number): Promise<{ ratio: number; note: string }> => {
-    const quiet: LoadResult[] = [];
-    const attacked: LoadResult[] = [];
-    for (let round = 0; round < options.rounds; round++) {
-      quiet.push(await load(prepare()));
+export async function webhookUnderAttackRows(dir: string, options: RoundOptions): Promise<readonly Row[]> {
+  const { contender, stop } = await startWebhookContender(dir, options.seconds * SHARE_OF_TICKETS);
+  const { url, pid, prepare } = contender;
+  const load = (source: RequestSource): Promise<LoadResult> =>
+    runLoad({ ...contender, ...options, source, requestsPerSecond: REQUESTS_PER_SECOND });
+  const underExchanges = async (of: string, bytes: number, target: Target): Promise<Row> => {
+    const results = await alternate(options.rounds, STATES, async (state) => {
       const source = prepare();
+      if (state === 'without') return load(source);
       const attack = await startAttack(url, bytes, 'ready');
-      attacked.push(await load(source));
+      const attacked = await load(source);
       await end(attack);
       await settle([pid]);
-    }
-    const of = (results: readonly LoadResult[], which: 'p50Ms' | 'p99Ms'): number =>
-      median(results.map((each) => each[which]));
-    const times = (which: 'p50Ms' | 'p99Ms'): string =>
-      `${of(quiet, which).toFixed(2)} ms without, ${of(attacked, which).toFixed(2)} ms with`;
-    const note = `${times('p99Ms')}; p50 ${times('p50Ms')}, at ${REQUESTS_PER_SECOND}/s`;
-    return { ratio: of(attacked, 'p99Ms') / of(quiet, 'p99Ms'), note };
+      return attacked;
+    });
+    const name = `webhook /v1/credential, p99 under half bodies and exchanges of ${of}`;
+    return p99Row(name, target, results, { states: STATES, note: `, at ${REQUESTS_PER_SECOND}/s` });
   };
   try {
     // As fast as it answers: what it takes for that is no cost of an attack.
-    await runLoad({ url, source: prepare(), expectedStatus, connections: 32, seconds: options.seconds });
+    await runLoad({ ...contender, ...options, source: prepare(), connections: 32 });
     await settle([pid]);
     const before = residentMb(pid);
     forgetMostResident(pid);
     await end(await startAttack(url, 0, 'open'));
     await settle([pid]);
     const most = residentMb(pid, 'VmHWM');
-    const large = await measure(MIB);
-    const small = await measure(KIB);
     return [
       {
         name: 'webhook, memory that 600 half bodies take at most',
@@ -71,18 +54,8 @@ export async function webhookUnderAttackRows(
         target: TARGETS.memoryOfHalfBodies,
         note: `from ${before.toFixed(0)} MB to ${most.toFixed(0)} MB`,
       },
-      {
-        name: 'webhook /v1/credential, p99 under half bodies and exchanges of 1 MiB',
-        value: large.ratio,
-        target: TARGETS.p99UnderAttack,
-        note: large.note,
-      },
-      {
-        name: 'webhook /v1/credential, p99 under half bodies and exchanges of 1 KiB',
-        value: small.ratio,
-        target: TARGETS.p99UnderSmallExchanges,
-        note: small.note,
-      },
+      await underExchanges('1 MiB', MIB, TARGETS.p99UnderAttack),
+      await underExchanges('1 KiB', KIB, TARGETS.p99UnderSmallExchanges),
     ];
   } finally {
     await stop();
