@@ -3,11 +3,12 @@
  * the way a stranger would: in an empty project, every export imported, every type resolved, every command started.
  * Third-party dependencies are linked from the workspace, so that this needs no network.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
 import { installPackages } from './packing/consumer.ts';
-import { lintPackage } from './packing/lint-package.ts';
 import { pack, PUBLISHED, readManifest, readPublishedManifest } from './packing/pack.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'svault-packages-'));
@@ -29,4 +30,13 @@ try {
   );
 } finally {
   rmSync(work, { recursive: true, force: true });
+}
+
+/** Reads a tarball with publint, suggestions included. @throws Error that lists what it found */
+async function lintPackage(tarball: string): Promise<void> {
+  const bytes = readFileSync(tarball);
+  const archive = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  const { messages, pkg } = await publint({ pack: { tarball: archive }, strict: true });
+  const said = messages.map((message) => formatMessage(message, pkg) ?? message.code);
+  if (said.length > 0) throw new Error(`publint on ${tarball}:\n${said.join('\n')}`);
 }

@@ -18,7 +18,6 @@ export interface TestCounts {
 /**
  * Adds up the reports that a gate should have made. One that is not there, or in which no test passed, counts as a
  * failure; so does a report that says so without a failed test (a file that does not load), and a step that is no test.
- *
  * @param reports one for each run of tests; `undefined` where the run left none
  * @param gatePassed whether every step of the gate ended well
  */

@@ -186,88 +186,62 @@ const ARROWS = 'svault(arrows)';
 const SURFACE = 'svault(public-surface)';
 const NAMES = 'svault(telling-names)';
 
+/** Files with their code that a rule must refuse, or that must pass. */
+const casesOf = (
+  refusedBy: string | undefined,
+  files: Readonly<Record<string, string>>,
+): readonly CodeCase[] =>
+  Object.entries(files).map(([file, code]) => ({
+    file,
+    code,
+    ...(refusedBy !== undefined && { refusedBy }),
+  }));
+
 export const CODE_CASES: readonly CodeCase[] = [
-  // Every way to name a module is held, not `import` alone.
-  { file: 'shared/src/form-1.ts', code: `export { serve } from '@svault/webhook/serve';`, refusedBy: ARROWS },
-  {
-    file: 'shared/src/form-2.ts',
-    code: `export const s = await import('@svault/webhook/serve');`,
-    refusedBy: ARROWS,
-  },
-  {
-    file: 'shared/src/form-3.ts',
-    code: `export type S = import('@svault/webhook/serve').S;`,
-    refusedBy: ARROWS,
-  },
-  {
-    file: 'shared/src/form-4.ts',
-    code: `import type { S } from '@svault/webhook/serve';\nexport type T = S;`,
-    refusedBy: ARROWS,
-  },
-  { file: 'shared/src/form-5.ts', code: `export * from '@svault/webhook/serve';`, refusedBy: ARROWS },
-  // Of node:http the programs may have the server, not the client.
-  {
-    file: 'server-kit/src/out-1.ts',
-    code: `import { request } from 'node:http';\nrequest('http://x');`,
-    refusedBy: ARROWS,
-  },
-  {
-    file: 'webhook/src/mint/out-2.ts',
-    code: `import { get as g } from 'https';\ng('https://x');`,
-    refusedBy: ARROWS,
-  },
-  {
-    file: 'server-kit/src/out-3.ts',
-    code: `import http from 'node:http';\nhttp.get('http://x');`,
-    refusedBy: ARROWS,
-  },
-  {
-    file: 'server-kit/src/in.ts',
-    code: `import { createServer } from 'node:http';\nexport const make = createServer;`,
-  },
-  {
-    file: 'webhook/src/mint/out-4.ts',
-    code: `export const call = (): Promise<Response> => fetch('https://x');`,
-    refusedBy: 'eslint(no-restricted-globals)',
-  },
-  { file: 'cli/src/a.ts', code: `export * from './b.ts';`, refusedBy: SURFACE },
-  { file: 'cli/src/index.ts', code: `export { b } from './b.ts';`, refusedBy: SURFACE },
-  { file: 'shared/src/index.ts', code: `export { b } from './b.ts';` },
-  { file: 'cli/src/c.ts', code: `export default 1;`, refusedBy: 'import(no-default-export)' },
-  { file: 'cli/src/helpers.ts', code: `export const a = 1;`, refusedBy: NAMES },
-  { file: 'cli/src/services/a.ts', code: `export const a = 1;`, refusedBy: NAMES },
-  { file: 'cli/src/camelCase.ts', code: `export const a = 1;`, refusedBy: 'unicorn(filename-case)' },
-  {
-    file: 'cli/src/cycle-a.ts',
-    code: `import { b } from './cycle-b.ts';\nexport const a = (): number => b();`,
-    refusedBy: 'import(no-cycle)',
-  },
-  {
-    file: 'cli/src/cycle-b.ts',
-    code: `import { a } from './cycle-a.ts';\nexport const b = (): number => a();`,
-    refusedBy: 'import(no-cycle)',
-  },
-  {
-    file: 'cli/src/type-cycle-a.ts',
-    code: `import type { B } from './type-cycle-b.ts';\nexport type A = B | undefined;`,
-    refusedBy: 'import(no-cycle)',
-  },
-  {
-    file: 'cli/src/type-cycle-b.ts',
-    code: `import type { A } from './type-cycle-a.ts';\nexport type B = { readonly a: A };`,
-    refusedBy: 'import(no-cycle)',
-  },
-  { file: 'cli/src/long.ts', code: 'void 0;\n'.repeat(401), refusedBy: 'eslint(max-lines)' },
-  { file: 'cli/src/long.test.ts', code: 'void 0;\n'.repeat(600) },
-  { file: 'cli/src/longer.test.ts', code: 'void 0;\n'.repeat(601), refusedBy: 'eslint(max-lines)' },
-  {
-    file: 'cli/src/lost.ts',
-    code: `const work = async (): Promise<void> => {};\nwork();`,
-    refusedBy: 'typescript(no-floating-promises)',
-  },
-  {
-    file: 'cli/src/any.ts',
-    code: `export const a = (b: any): string => String(b);`,
-    refusedBy: 'typescript(no-explicit-any)',
-  },
+  ...casesOf(ARROWS, {
+    // Every way to name a module is held, not `import` alone.
+    'shared/src/form-1.ts': `export { serve } from '@svault/webhook/serve';`,
+    'shared/src/form-2.ts': `export const s = await import('@svault/webhook/serve');`,
+    'shared/src/form-3.ts': `export type S = import('@svault/webhook/serve').S;`,
+    'shared/src/form-4.ts': `import type { S } from '@svault/webhook/serve';\nexport type T = S;`,
+    'shared/src/form-5.ts': `export * from '@svault/webhook/serve';`,
+    // Of node:http the programs may have the server, not the client.
+    'server-kit/src/out-1.ts': `import { request } from 'node:http';\nrequest('http://x');`,
+    'webhook/src/mint/out-2.ts': `import { get as g } from 'https';\ng('https://x');`,
+    'server-kit/src/out-3.ts': `import http from 'node:http';\nhttp.get('http://x');`,
+  }),
+  ...casesOf(undefined, {
+    'server-kit/src/in.ts': `import { createServer } from 'node:http';\nexport const make = createServer;`,
+    'shared/src/index.ts': `export { b } from './b.ts';`,
+    'cli/src/long.test.ts': 'void 0;\n'.repeat(600),
+  }),
+  ...casesOf(SURFACE, {
+    'cli/src/a.ts': `export * from './b.ts';`,
+    'cli/src/index.ts': `export { b } from './b.ts';`,
+  }),
+  ...casesOf(NAMES, {
+    'cli/src/helpers.ts': `export const a = 1;`,
+    'cli/src/services/a.ts': `export const a = 1;`,
+  }),
+  ...casesOf('import(no-cycle)', {
+    'cli/src/cycle-a.ts': `import { b } from './cycle-b.ts';\nexport const a = (): number => b();`,
+    'cli/src/cycle-b.ts': `import { a } from './cycle-a.ts';\nexport const b = (): number => a();`,
+    'cli/src/type-cycle-a.ts': `import type { B } from './type-cycle-b.ts';\nexport type A = B | undefined;`,
+    'cli/src/type-cycle-b.ts': `import type { A } from './type-cycle-a.ts';\nexport type B = { readonly a: A };`,
+  }),
+  ...casesOf('eslint(max-lines)', {
+    'cli/src/long.ts': 'void 0;\n'.repeat(401),
+    'cli/src/longer.test.ts': 'void 0;\n'.repeat(601),
+  }),
+  ...casesOf('eslint(no-restricted-globals)', {
+    'webhook/src/mint/out-4.ts': `export const call = (): Promise<Response> => fetch('https://x');`,
+  }),
+  ...casesOf('import(no-default-export)', { 'cli/src/c.ts': `export default 1;` }),
+  ...casesOf('unicorn(filename-case)', { 'cli/src/camelCase.ts': `export const a = 1;` }),
+  ...casesOf('typescript(no-floating-promises)', {
+    'cli/src/lost.ts': `const work = async (): Promise<void> => {};\nwork();`,
+  }),
+  ...casesOf('typescript(no-explicit-any)', {
+    'cli/src/any.ts': `export const a = (b: any): string => String(b);`,
+  }),
 ];

@@ -21,10 +21,7 @@ export interface Consumer {
   startCommands(): void;
 }
 
-/**
- * Unpacks tarballs into `node_modules` of a project.
- * @param project an existing, empty folder
- */
+/** Unpacks tarballs into `node_modules` of a project. @param project an existing, empty folder */
 export function installPackages(project: string, packages: readonly Packed[]): Consumer {
   const modules = join(project, 'node_modules');
   writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
@@ -80,10 +77,7 @@ export function installPackages(project: string, packages: readonly Packed[]): C
   };
 }
 
-/**
- * Each package gets the dependencies that it declares, peers among them, and no other package's: a forgotten one must
- * show. Optional ones are left out, as where there is none for the platform: everything works without.
- */
+/** Each package gets the dependencies that it declares, peers among them, and no other's; optional ones are left out. */
 function linkThirdParty(modules: string, packages: readonly Packed[]): void {
   const own = new Set(packages.map(({ manifest }) => manifest.name));
   for (const { installed } of packages)

@@ -23,7 +23,6 @@ const compiled = (source: string, extension: '.js' | '.d.ts'): string =>
 /**
  * Maps a workspace's manifest to the published one: `./src/x.ts` becomes `./dist/x.js` and its types, since Node
  * strips no types under `node_modules`. What only the workspace needs is left out.
- *
  * @param options.bundled the compiled code has the dependencies in it, and they are not installed
  */
 export function publishedManifest(
