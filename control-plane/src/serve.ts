@@ -48,7 +48,7 @@ export interface ServeOptions {
  * Starts the service: the database with the right to serve on it, the owner account, then the listener.
  * A failed step releases the results of those before it.
  *
- * @throws SettingsError for another issuer than the provider's, UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema, BootstrapKeyTaken, or the listener's error
+ * @throws SettingsError for another issuer than the provider's, UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema, or an error of `ensureOwner` or the listener
  */
 export async function startControlPlane(
   config: ControlPlaneConfig,

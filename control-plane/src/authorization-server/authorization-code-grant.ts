@@ -19,7 +19,6 @@ const INVALID_CODE = invalidGrant('the code is not valid, or not any more');
 
 /**
  * Exchanges an authorization code for the tokens of a new session.
- *
  * @returns an error where no session is opened; the transaction is committed all the same, since the code is consumed
  */
 export async function exchangeCode(

@@ -56,11 +56,7 @@ export interface AuthorizationError {
   readonly error_description: string;
 }
 
-/**
- * Finds what is wrong with a request whose addressee is known; undefined for a valid one.
- *
- * @param audience the only resource of this server
- */
+/** What is wrong with a request whose addressee is known; undefined for a valid one. */
 export function requestError(
   parameters: RequestParameters,
   audience: string,
@@ -91,7 +87,6 @@ export function requestError(
 /**
  * Whether an address names the resource: its scheme and host in any case (RFC 3986 section 6.2.2.1), with or without a
  * trailing slash.
- *
  * @param audience without a slash at its end
  */
 export const isResource = (text: string, audience: string): boolean =>

@@ -58,10 +58,7 @@ interface Cached {
   readonly untilMs: number;
 }
 
-/**
- * Fetches documents through the egress client and caches the most recently used, for as long as their headers say, five
- * minutes at most. Concurrent requests for one address share a fetch.
- */
+/** Fetches documents through egress, one fetch for concurrent requests, and caches them as their headers say. */
 export function createClientDocuments({
   egress,
   clock,
@@ -162,7 +159,6 @@ function parseObject(body: Buffer): Record<string, unknown> | undefined {
 /**
  * For how many seconds a response may be cached (RFC 9111 section 5.2.2): none with `no-store` or `no-cache`, else `max-age`
  * less the time that it spent in a cache before (`Age`).
- *
  * @param headers by lower-case name
  * @param otherwise for a response that does not say
  */

@@ -7,10 +7,7 @@ const MAX_REDIRECT_CHARACTERS = 4_000;
 const fitsARow = (uris: readonly string[]): boolean =>
   uris.reduce((sum, { length }) => sum + length, 0) <= MAX_REDIRECT_CHARACTERS;
 
-/**
- * Client metadata (RFC 7591 section 2), of the registration endpoint and of metadata documents. Unknown members are ignored,
- * as section 2 requires.
- */
+/** Client metadata (RFC 7591 section 2), registered or of a document; unknown members are ignored as it requires. */
 export const clientMetadataSchema = z.looseObject({
   redirect_uris: z.array(z.string()).min(1).max(20).refine(fitsARow),
   client_name: z.string().max(1_000).optional(),

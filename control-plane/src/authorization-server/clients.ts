@@ -35,7 +35,6 @@ export async function findClient(
 
 /**
  * Identifies the client of a token request (RFC 6749 section 3.2.1; clients are public and authenticate by nothing).
- *
  * @returns `known`: it is registered, or the code or refresh token was issued to its metadata document. `unproven`: its id
  *   may be the address of a document, and what it presents was not issued to it. `unknown`: no client has this id
  */

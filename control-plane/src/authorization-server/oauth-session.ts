@@ -65,11 +65,7 @@ export async function openOauthSession(
   return issuedTokens(pair, access, clock);
 }
 
-/**
- * Ends a session, with its event, which names no actor. Within a transaction that locked the account.
- *
- * @param reason why the authorization server or the client ended it
- */
+/** Ends a session, with an event that names no actor but a reason; in a transaction that locked the account. */
 export async function endOauthSession(
   stores: Pick<Stores, 'audit' | 'sessions'>,
   { session, agentId }: OauthSession,

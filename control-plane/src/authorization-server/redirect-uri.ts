@@ -22,7 +22,6 @@ export type RedirectKind = 'https' | 'loopback' | 'privateUse';
 /**
  * Classifies a redirect URI: `https`; `http` on this computer (RFC 8252 section 7.3), `localhost` included, since most clients
  * use it; a private-use scheme (section 7.1).
- *
  * @returns undefined for everything else: a fragment (RFC 6749 section 3.1.2), userinfo, `javascript:`, `http:` to another
  *   host, a text that browsers would read as another address
  */
@@ -52,11 +51,7 @@ export function isRegisteredRedirect(registered: readonly string[], presented: s
   return registered.some((uri) => isLoopbackUri(uri) && withoutPort(uri) === wanted);
 }
 
-/**
- * Adds the response to the query of a redirect URI, which is kept (RFC 6749 section 3.1.2).
- *
- * @param redirectUri without a fragment
- */
+/** Adds the response to the query, which is kept, of a redirect URI without fragment (RFC 6749 section 3.1.2). */
 export function redirectWith(redirectUri: string, answer: Readonly<Record<string, string>>): string {
   const joint = redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?';
   // A space as `%20`, which form and URI parsers read alike; `+` is a plus in a URI.
@@ -66,7 +61,6 @@ export function redirectWith(redirectUri: string, answer: Readonly<Record<string
 /**
  * The source expression that lets a form's response redirect there (CSP 3, `form-action`). No expression can name an IPv6
  * address, so that one is allowed by its scheme.
- *
  * @param redirectUri one that {@link redirectKindOf} classifies
  */
 export function formTargetOf(redirectUri: string): string {

@@ -25,7 +25,6 @@ const INVALID_TOKEN = invalidGrant('the refresh token is not valid, or not any m
 /**
  * Rotates a refresh token (RFC 9700 section 4.14.2). A token within its grace period gets the same pair again; a reused one
  * ends the session. While the agent is suspended or has MCP off nothing is rotated, and the session waits for it.
- *
  * @returns an error where nothing is refreshed; the transaction is committed all the same, since it may end the session
  */
 export async function refreshOauthSession(

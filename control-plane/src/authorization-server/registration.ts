@@ -19,7 +19,6 @@ const ASKED_MS = 3_600_000;
 /**
  * Registers a client (RFC 7591). It is public and gets no secret; metadata that this server does not support are replaced, as
  * section 3.2.1 allows, and the response says what was registered.
- *
  * @param metadata as it was sent, a JSON object
  * @param options.address the client's IP address
  */

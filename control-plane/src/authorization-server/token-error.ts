@@ -13,11 +13,7 @@ export const invalidGrant = (error_description: string): TokenError => ({
   error_description,
 });
 
-/**
- * RFC 8707 section 2.2: tokens are for a resource that was approved.
- *
- * @param resource as the client named it; undefined means the approved one
- */
+/** RFC 8707 section 2.2: tokens are for the approved resource, which an undefined one means. */
 export function checkResource(resource: string | undefined, audience: string): TokenError | undefined {
   if (resource === undefined || isResource(resource, audience)) return undefined;
   return { error: 'invalid_target', error_description: 'the resource is not the one that was approved' };

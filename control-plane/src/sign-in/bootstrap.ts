@@ -8,28 +8,11 @@ interface BootstrapInput {
   readonly adminKey: Secret | undefined;
 }
 
-class BootstrapKeyTaken extends Error {
-  constructor() {
-    super(
-      'SV_BOOTSTRAP_ADMIN_KEY is in use by another account or as a key made in the console: choose a new one',
-    );
-    this.name = 'BootstrapKeyTaken';
-  }
-}
-
-class BootstrapEmailTaken extends Error {
-  constructor() {
-    super('SV_BOOTSTRAP_EMAIL is a member of an account and owns none: name an owner, or a new address');
-    this.name = 'BootstrapEmailTaken';
-  }
-}
-
 /**
  * Ensures that the owner account of the settings exists, with the settings' admin key. Idempotent; a changed key replaces the
  * previous one.
- *
  * @returns the owner, and whether the account was created now
- * @throws BootstrapKeyTaken, BootstrapEmailTaken
+ * @throws Error for a key or an address that another account has
  */
 export async function ensureOwner(
   stores: Pick<Stores, 'adminKeys' | 'audit' | 'users' | 'vaults'>,
@@ -50,7 +33,10 @@ async function findOwner(
 ): Promise<User | undefined> {
   if (email === undefined) return (await stores.users.owners())[0];
   const known = await stores.users.findByEmail(email);
-  if (known?.isOwner === false) throw new BootstrapEmailTaken();
+  if (known?.isOwner === false)
+    throw new Error(
+      'SV_BOOTSTRAP_EMAIL is a member of an account and owns none: name an owner, or a new address',
+    );
   return known ?? (await namePlaceholder(stores, email));
 }
 
@@ -83,7 +69,10 @@ async function ensureAdminKey(
   const keyHash = hashKey(key);
   const previous = await stores.adminKeys.findFromSettings(userId);
   if (previous?.keyHash === keyHash) return;
-  if ((await stores.adminKeys.findByHash(keyHash)) !== undefined) throw new BootstrapKeyTaken();
+  if ((await stores.adminKeys.findByHash(keyHash)) !== undefined)
+    throw new Error(
+      'SV_BOOTSTRAP_ADMIN_KEY is in use by another account or as a key made in the console: choose a new one',
+    );
   const event = { vaultId, userId, outcome: 'success' } as const;
   if (previous !== undefined) {
     await stores.adminKeys.remove(vaultId, previous.id);

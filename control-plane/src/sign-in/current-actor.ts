@@ -7,7 +7,6 @@ import { type Actor, ROLES, type Role } from '../core/actor.ts';
 /**
  * Transactions of a management request. Each one checks the sender again: while the request ran, an admin may have removed
  * the sender, lowered their role, or ended the session or key that the request was authenticated with.
- *
  * @param options.whenLocked `refused`: each transaction also checks that the vault is not locked
  * @param options.gone throws the denial for a sender whose session or key has ended
  * @throws from the returned function, what `gone` throws; ApiError FORBIDDEN, VAULT_LOCKED

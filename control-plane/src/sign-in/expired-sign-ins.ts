@@ -3,10 +3,7 @@ import { SESSION_KINDS } from '../core/session.ts';
 import type { Stores } from '../core/stores.ts';
 import { SESSION_TIMES } from './sessions.ts';
 
-/**
- * Deletes expired sessions, access tokens, codes, login requests and sign-in links, so that their tables stay small and a clock
- * set back revives none of them.
- */
+/** Deletes expired sessions, tokens, codes, logins and links: tables stay small, and a clock set back revives none. */
 export async function evictExpiredSignIns(
   stores: Pick<
     Stores,

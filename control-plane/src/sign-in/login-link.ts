@@ -40,11 +40,7 @@ export async function userOfLoginLink(
   return isLive ? stores.users.get(link.vaultId, link.userId) : undefined;
 }
 
-/**
- * Consumes a link and opens a session. An expired link is consumed as well, so that a clock set back does not revive it.
- *
- * @returns undefined for unknown, consumed and expired links alike
- */
+/** Consumes a link, also an expired one, and opens a session; undefined for unknown, consumed and expired links alike. */
 export async function signInByLink(
   { stores, unitOfWork }: { readonly stores: Pick<Stores, 'loginLinks'>; readonly unitOfWork: UnitOfWork },
   input: { readonly token: string; readonly client: string },

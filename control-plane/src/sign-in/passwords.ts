@@ -9,12 +9,7 @@ export const PASSWORD_CHARACTERS = { min: 12, max: 128 } as const;
 /** NFC, since keyboards differ in how they write an accent (NIST SP 800-63B-4, 3.1.1.2). */
 export const normalizePassword = (text: string): string => text.normalize('NFC');
 
-/**
- * Finds what is wrong with a new password.
- *
- * @param password from {@link normalizePassword}
- * @returns the rest of a sentence that begins "The password"; undefined for a good one
- */
+/** What is wrong with a new, normalized password: the rest of a sentence about it; undefined for a good one. */
 export function problemOfPassword(password: string, email: string): string | undefined {
   const { min, max } = PASSWORD_CHARACTERS;
   const characters = [...password].length;
@@ -34,10 +29,7 @@ export interface Passwords {
 /** OWASP Password Storage Cheat Sheet, "Argon2id", the library's default algorithm, with 16 random bytes of salt. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-/**
- * A hash takes 19 MiB and one of the four threads that files and DNS lookups also need. Two run and fifty wait, so that a
- * flood of any size costs 38 MiB.
- */
+/** A hash takes 19 MiB and one of four threads. Two run and fifty wait, so that a flood of any size costs 38 MiB. */
 const MAX_RUNNING = 2;
 const MAX_WAITING = 50;
 const RETRY_AFTER_SECONDS = 2;
@@ -68,11 +60,7 @@ export function createPasswords(): Passwords {
   };
 }
 
-/**
- * Runs a few pieces of work at a time, in their order, and lets a few more wait.
- *
- * @throws from the returned function, ApiError UNAVAILABLE where `waiting` pieces wait already
- */
+/** Runs a few pieces of work at a time, in order; a few more wait. The next is rejected with ApiError UNAVAILABLE. */
 export function createWorkQueue({
   running,
   waiting,

@@ -145,7 +145,6 @@ const USE_RESOLUTION_MS = 60_000;
 /**
  * Notes that a key or session was used now. A failed write is ignored, so that on a full disk an owner can still look at
  * what is wrong.
- *
  * @param lastUsedAt what is stored so far
  */
 export async function noteUse(
@@ -159,12 +158,7 @@ export async function noteUse(
   await write(formatTime(now)).catch(() => undefined);
 }
 
-/**
- * Ends a session at once, with an event that names its user.
- *
- * @param onlyOf ends it only where it is this user's
- * @returns false, with nothing written, where there is none
- */
+/** Ends a session, with its event; of one user only where `onlyOf` says. @returns false where there is none */
 export async function endSession(
   stores: Pick<Stores, 'audit' | 'sessions'>,
   actor: Actor,

@@ -24,7 +24,6 @@ export interface PasswordSetting {
   proofNeeded(actor: Actor): Promise<Proof>;
   /**
    * Sets the actor's password, and ends their other sessions, unused links and approved CLI logins. Admin keys stay.
-   *
    * @param transaction one transaction over the actor's account
    * @throws ApiError FORBIDDEN without a current password or a fresh link, and for an admin key; INVALID_ARGUMENT for a
    *   current password that is wrong or missing, and for a bad new one; CONFLICT; UNAVAILABLE

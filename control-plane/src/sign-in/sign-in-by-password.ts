@@ -37,10 +37,7 @@ export function createSignInByPassword(options: {
   };
 }
 
-/**
- * The event of a wrong password, at sign-in or when a session sets another one. It is counted and written later, so that a
- * known address takes no longer than an unknown one.
- */
+/** The event of a wrong password. It is written later, so that a known address takes no longer than an unknown one. */
 export const wrongPassword = ({
   userId,
   vaultId,

@@ -12,7 +12,7 @@ import {
 } from '../../src/sign-in/cli/login.ts';
 import { openCliSession, resolveCliSession } from '../../src/sign-in/cli/sessions.ts';
 import { createAgent } from '../../src/management/agents.ts';
-import { introspectToken } from '../../src/authorization-server/introspection.ts';
+import { introspectToken } from '../../src/authorization-server/token-status.ts';
 import { issueCode } from '../../src/management/approve-oauth-client.ts';
 import { type IssuedTokens, openOauthSession } from '../../src/authorization-server/oauth-session.ts';
 import { refreshOauthSession } from '../../src/authorization-server/refresh-token-grant.ts';

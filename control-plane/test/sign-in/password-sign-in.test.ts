@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { signInBy } from '../support/management-service.ts';
-import { BASE_URL, clientOf, startService } from '../support/management-service.ts';
+import { type signInBy, clientOf, startService, BASE_URL } from '../support/management-service.ts';
 import { serviceInTest, useService } from '../support/use-service.ts';
 import { addMember, addMemberWithPassword, cookieOf, signInWithPassword } from '../support/members.ts';
 

@@ -1,5 +1,4 @@
 import { type Request, type Response, Router } from 'express';
-import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import type { Clock } from '@svault/shared';
 import {
@@ -8,7 +7,7 @@ import {
   parametersOf,
 } from '../../authorization-server/authorization-request.ts';
 import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
-import { type PageOfError, pageRoute, readFormBody, pageOfError, sendPage } from '../pages/page.ts';
+import { type PageOfError, pageAt, readFormBody, pageOfError, sendPage } from '../pages/page.ts';
 import { SIGN_IN_PATH, signInPathFor } from '../pages/sign-in-page.ts';
 import { localPath } from '../pages/return-to.ts';
 import type { PageSession } from '../pages/page-session.ts';
@@ -147,9 +146,7 @@ export function createAuthorizePage(options: {
 
   return Router({ caseSensitive: true, strict: true })
     .use(PATH, pageHeaders({ https, keepsOpener }))
-    .get(PATH, pageRoute(show, refusedPage))
-    .post(PATH, pageRoute(decide, refusedPage))
-    .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+    .use(pageAt(PATH, { show, submit: decide }, { ofShow: refusedPage, ofSubmit: refusedPage }));
 }
 
 const queryOf = ({ url }: Request): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '');

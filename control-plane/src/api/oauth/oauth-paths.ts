@@ -13,7 +13,6 @@ export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 /**
  * Path of the MCP endpoint's metadata (RFC 9728 section 3.1). The endpoint can be called with a trailing slash, so its metadata
  * have a form with one: a client compares their `resource` with the address that it called (section 3.3).
- *
  * @param slash at the end of the address that was called
  */
 export const metadataPathOf = (slash: '' | '/'): string => RESOURCE_METADATA_PATH + RESOURCE_PATH + slash;

@@ -1,9 +1,8 @@
 import { Router } from 'express';
 import { createAuthorizePage } from './authorize.ts';
-import { createIntrospectEndpoint } from './introspect-endpoint.ts';
 import { createMetadataEndpoints } from './metadata-endpoints.ts';
 import { createRegisterEndpoint } from './register-endpoint.ts';
-import { createRevokeEndpoint } from './revoke-endpoint.ts';
+import { createIntrospectEndpoint, createRevokeEndpoint } from './token-status-endpoints.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
 
 /** The OAuth 2.1 authorization server: metadata, registration, authorization page, token, revocation, introspection. */

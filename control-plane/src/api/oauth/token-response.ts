@@ -11,10 +11,7 @@ type OauthErrorCode = {
     : Code;
 }[keyof typeof OAUTH_ERRORS];
 
-/**
- * An OAuth error response: 400, or 401 with a `challenge` for `WWW-Authenticate`. `message` is the `error_description`, which
- * is ASCII without quotes (RFC 6749 section 5.2).
- */
+/** 400, or 401 with a `challenge`; `message` is the ASCII `error_description` (RFC 6749 section 5.2). */
 export class OauthRefused extends Error {
   readonly code: OauthErrorCode;
   readonly challenge: string | undefined;
@@ -93,7 +90,6 @@ export type OauthForm = Readonly<Partial<Record<string, string>>>;
 
 /**
  * Reads a request's parameters, at most 16 KiB of them. One without a value counts as omitted (RFC 6749 section 3.2).
- *
  * @throws OauthRefused invalid_client for an Authorization header, before anything is read; invalid_request for another
  *   content type and for a parameter that occurs twice; ApiError TOO_LARGE
  */

@@ -38,7 +38,6 @@ type ValidateRequest = (req: IncomingMessage, parameters: RequestParameters) => 
 /**
  * Validates an authorization request. Until a user is signed in, no document is fetched and no error is sent to a redirect URI,
  * since anybody can register one and would have an open redirector (RFC 9700 section 4.11.2).
- *
  * @param options.audience the only resource of this server
  */
 export function createValidateRequest(options: {

@@ -1,5 +1,4 @@
 import { safeHtml } from '@svault/server-kit/html-page';
-import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { fromBase64url, toBase64url, utf8 } from '@svault/shared';
 import { type Request, type Response, Router } from 'express';
@@ -14,7 +13,7 @@ import {
   readOffer,
 } from '../../webhook/registration-link.ts';
 import { readCookie } from '../http/cookies.ts';
-import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage, messageOf } from './page.ts';
+import { type PageContent, hiddenField, pageAt, readFormBody, sendPage, messageOf } from './page.ts';
 import type { PageSession } from './page-session.ts';
 import { signInPathFor } from './sign-in-page.ts';
 
@@ -84,12 +83,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
 
   return Router({ caseSensitive: true, strict: true })
     .use(PATH, pageHeaders({ https }))
-    .get(PATH, pageRoute(show))
-    .post(
-      PATH,
-      pageRoute(bind, (error) => failedPage(messageOf(error))),
-    )
-    .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+    .use(pageAt(PATH, { show, submit: bind }, { ofSubmit: (error) => failedPage(messageOf(error)) }));
 }
 
 function offerInQuery({ query }: Request): BindOffer | undefined {

@@ -1,20 +1,16 @@
-import { type Request, type Response, Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
 import { safeHtml } from '@svault/server-kit/html-page';
-import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../../sign-in/cli/login.ts';
 import type { CliLogin } from '../../core/cli-login.ts';
 import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
-import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage } from './page.ts';
+import { type PageContent, hiddenField, pageAt, readFormBody, sendPage } from './page.ts';
 import type { PageSession } from './page-session.ts';
 import type { Stores } from '../../core/stores.ts';
 import { signInPathFor } from './sign-in-page.ts';
 
-/**
- * The page where a person lets a command-line client sign in as them. GET shows who asks and changes nothing; its form
- * decides, from this page only.
- */
+/** The page where a person lets a command-line client sign in as them. GET changes nothing; its form decides. */
 export function createCliPage(options: {
   /** The issuer in its responses (RFC 9207). */
   readonly baseUrl: string;
@@ -63,10 +59,7 @@ export function createCliPage(options: {
     redirectOrShow(res, login, { code, state: login.id, iss: baseUrl }, pastePage(code));
   };
 
-  return Router({ caseSensitive: true, strict: true })
-    .get(CLI_APPROVAL_PATH, pageRoute(show))
-    .post(CLI_APPROVAL_PATH, pageRoute(decide))
-    .all(CLI_APPROVAL_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+  return pageAt(CLI_APPROVAL_PATH, { show, submit: decide });
 }
 
 const requestIn = ({ query: { request } }: Request): string => (typeof request === 'string' ? request : '');

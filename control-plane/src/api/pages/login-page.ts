@@ -1,11 +1,10 @@
-import { type Request, type Response, Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
 import { safeHtml } from '@svault/server-kit/html-page';
-import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { signInByLink, userOfLoginLink } from '../../sign-in/login-link.ts';
 import type { SignedIn } from '../../sign-in/sessions.ts';
 import type { User } from '../../core/user.ts';
-import { type PageContent, hiddenField, pageRoute, readFormBody, sendPage } from './page.ts';
+import { type PageContent, hiddenField, pageAt, readFormBody, sendPage } from './page.ts';
 import type { PageSession, SetSessionCookie } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
@@ -13,10 +12,7 @@ import { PASSWORD_PATH } from './sign-in-page.ts';
 
 const PATH = '/login/link';
 
-/**
- * The page behind a one-time link. Opening it uses nothing up, since mail and chat programs open links to preview
- * them; its button does.
- */
+/** The page behind a one-time link. Its button consumes the link, not opening it: mail and chat programs open links. */
 export function createLoginPage(options: {
   readonly stores: Pick<Stores, 'loginLinks' | 'passwords' | 'users'>;
   readonly unitOfWork: UnitOfWork;
@@ -49,10 +45,7 @@ export function createLoginPage(options: {
     sendPage(res, 200, welcomePage(signedIn, withPasswords && kept === undefined));
   };
 
-  return Router({ caseSensitive: true, strict: true })
-    .get(PATH, pageRoute(show))
-    .post(PATH, pageRoute(signIn))
-    .all(PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+  return pageAt(PATH, { show, submit: signIn });
 }
 
 /** Names the account: a link that a stranger sent must not sign a person into the stranger's account unnoticed. */

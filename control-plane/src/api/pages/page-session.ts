@@ -49,7 +49,6 @@ function signedOut(): never {
 /**
  * Hands a browser that has just signed in its new session, and ends the one that it had (OWASP ASVS 5, V7.2.4): its
  * cookie is replaced, and it could not be signed out any more.
- *
  * @param cookies the `Cookie` header as received
  * @returns the `Set-Cookie` line of the new session
  */

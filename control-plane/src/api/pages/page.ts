@@ -1,8 +1,8 @@
 import { createFormReader } from '@svault/server-kit/form-body';
 import { type SafeHtml, htmlPage, safeHtml } from '@svault/server-kit/html-page';
-import { route } from '@svault/server-kit/request-handler';
+import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { AppError } from '@svault/shared';
-import type { Request, RequestHandler, Response } from 'express';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 
@@ -47,11 +47,22 @@ export function statusOf(res: Response, error: AppError): number {
   return ERROR_STATUS[error.code as ErrorCode];
 }
 
+type PageHandler = (req: Request, res: Response) => Promise<void>;
+
+/** A page: GET shows it, and its form is posted to the same path. */
+export const pageAt = (
+  path: string,
+  { show, submit }: { readonly show: PageHandler; readonly submit: PageHandler },
+  /** The pages of errors. */
+  { ofShow, ofSubmit }: { readonly ofShow?: PageOfError; readonly ofSubmit?: PageOfError } = {},
+): Router =>
+  Router({ caseSensitive: true, strict: true })
+    .get(path, pageRoute(show, ofShow))
+    .post(path, pageRoute(submit, ofSubmit))
+    .all(path, methodNotAllowed(['GET', 'HEAD', 'POST']));
+
 /** Wraps a page's handler: an error of this server becomes a page too. */
-export function pageRoute(
-  handler: (req: Request, res: Response) => Promise<void>,
-  pageFor: PageOfError = pageOfError,
-): RequestHandler {
+export function pageRoute(handler: PageHandler, pageFor: PageOfError = pageOfError): RequestHandler {
   return route(async (req, res) => {
     try {
       await handler(req, res);

@@ -1,6 +1,5 @@
-import { type Request, type Response, Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import { safeHtml } from '@svault/server-kit/html-page';
-import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { PASSWORD_CHARACTERS } from '../../sign-in/passwords.ts';
 import type { PasswordSetting } from '../../sign-in/set-password.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
@@ -8,7 +7,7 @@ import {
   type PageContent,
   alertText,
   isKnownError,
-  pageRoute,
+  pageAt,
   readFormBody,
   sendPage,
   statusOf,
@@ -55,10 +54,7 @@ export function createPasswordPage(options: {
     }
   };
 
-  return Router({ caseSensitive: true, strict: true })
-    .get(PASSWORD_PATH, pageRoute(show))
-    .post(PASSWORD_PATH, pageRoute(set))
-    .all(PASSWORD_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']));
+  return pageAt(PASSWORD_PATH, { show, submit: set });
 }
 
 const { min, max } = PASSWORD_CHARACTERS;

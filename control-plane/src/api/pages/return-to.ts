@@ -6,7 +6,6 @@ const BASE = 'http://own.invalid';
 /**
  * A path of this service that a browser may be sent back to, with its query; undefined for anything that could lead
  * elsewhere: other origins, `//host`, a backslash, control characters, which browsers drop or take for a slash.
- *
  * @param text as a query or a form brought it
  */
 export function localPath(text: unknown): string | undefined {

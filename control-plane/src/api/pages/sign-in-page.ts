@@ -13,6 +13,7 @@ import {
   alertText,
   hiddenField,
   isKnownError,
+  pageAt,
   pageRoute,
   readFormBody,
   sendPage,
@@ -87,9 +88,7 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
   return Router({ caseSensitive: true, strict: true })
     .get('/', (_req, res) => res.redirect(303, SIGN_IN_PATH))
     .all('/', methodNotAllowed(['GET', 'HEAD']))
-    .get(SIGN_IN_PATH, pageRoute(show))
-    .post(SIGN_IN_PATH, pageRoute(signIn))
-    .all(SIGN_IN_PATH, methodNotAllowed(['GET', 'HEAD', 'POST']))
+    .use(pageAt(SIGN_IN_PATH, { show, submit: signIn }))
     .post(SIGN_OUT_PATH, pageRoute(signOut))
     .all(SIGN_OUT_PATH, methodNotAllowed(['POST']));
 }

@@ -73,11 +73,7 @@ export async function pendingCliLogin(
   return login;
 }
 
-/**
- * Lets a client sign in as the actor.
- *
- * @returns the code, which is stored as a hash; undefined where the login was decided before or has expired
- */
+/** Lets a client sign in as the actor. @returns the code; undefined where the login was decided before or has expired */
 export async function approveCliLogin(
   stores: Pick<Stores, 'cliLogins'>,
   actor: Pick<Actor, 'userId' | 'vaultId'>,
@@ -98,7 +94,6 @@ export async function approveCliLogin(
 /**
  * Exchanges a code for a session. The code is consumed before any check, so that nobody can try a second verifier
  * (RFC 7636 section 7.1).
- *
  * @param input.requestId where it is given, it must be the code's
  * @returns undefined where no session is opened; the transaction is committed all the same, since the code is consumed
  */

@@ -58,7 +58,6 @@ export async function resolveCliSession(
 /**
  * Rotates a refresh token (RFC 9700 section 4.14.2). A token within its grace period gets the same pair again; a reused one
  * ends the session.
- *
  * @returns undefined where nothing is refreshed; the transaction is committed all the same, since it may end the session
  */
 export async function refreshCliSession(

@@ -8,7 +8,6 @@ const SHOWN_CHARACTERS = 200;
 /**
  * OpenID Connect Discovery 1.0 section 4.3: the issuer in the metadata is exactly the configured one. The library compares
  * parsed URLs and makes exceptions, such as Microsoft's `…/common/v2.0`, which authenticates users of every tenant.
- *
  * @param stated by the provider
  * @returns a message for the operator; undefined where the two are the same
  */
@@ -18,11 +17,7 @@ export function issuerProblem(configured: string, stated: string): string | unde
   return `SV_OIDC_ISSUER is ${JSON.stringify(configured)}, and the identity provider says that its issuer is ${shown}; they must be the same, a slash at the end included`;
 }
 
-/**
- * Fetches the issuer that the provider's metadata name, without the library, which takes 8 MiB.
- *
- * @throws Error without a response, or for one that is no metadata
- */
+/** The issuer in the provider's metadata, without the library, which takes 8 MiB. @throws Error where there is none */
 export async function statedIssuer(
   egress: Pick<Egress, 'request'>,
   issuer: string,

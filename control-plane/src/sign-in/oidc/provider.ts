@@ -33,20 +33,14 @@ export interface ProviderOptions {
 /** A person who has just signed in at the provider. */
 export interface SignedInPerson {
   readonly identity: Identity;
-  /**
-   * Undefined unless the provider says that it has verified the address.
-   * @throws ApiError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
-   */
+  /** Undefined unless the provider verified the address. @throws ApiError SIGN_IN_FAILED, PROVIDER_UNAVAILABLE */
   verifiedEmail(): Promise<string | undefined>;
 }
 
 export interface IdentityProvider {
   /** @throws ApiError PROVIDER_UNAVAILABLE */
   begin(): Promise<{ readonly url: string; readonly transaction: Omit<SignInTransaction, 'returnTo'> }>;
-  /**
-   * @param query of the callback, as it came
-   * @throws ApiError SIGN_IN_DENIED, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
-   */
+  /** @throws ApiError SIGN_IN_DENIED, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE */
   finish(query: URLSearchParams, transaction: SignInTransaction): Promise<SignedInPerson>;
 }
 

@@ -9,7 +9,6 @@ import type { SignedInPerson } from './provider.ts';
 /**
  * Opens a session for a person whom the provider authenticated. The first sign-in binds the identity to the user with the
  * verified e-mail address; from then on only the identity counts.
- *
  * @throws ApiError NO_ACCOUNT, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
  */
 export type SignInByIdentity = (person: SignedInPerson, client: string) => Promise<SignedIn>;

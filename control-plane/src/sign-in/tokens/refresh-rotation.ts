@@ -16,10 +16,7 @@ import type { TokenFamilies, TokenPair } from './token-family.ts';
 const GRACE_PERIOD_MS = 10_000;
 const SEED_BYTES = 32;
 
-/**
- * State of a refresh token (RFC 9700 section 4.14.2): the current one, the previous one within its grace period, or a reused
- * one. A reused token has two holders, and nobody can tell which of them is the thief.
- */
+/** RFC 9700 section 4.14.2. A reused token has two holders, and nobody can tell which of them is the thief. */
 type RefreshTokenState = 'current' | 'within-grace' | 'reused';
 
 /** @param stored undefined members: the session has no such token */
@@ -47,11 +44,7 @@ interface Rotation {
   replay(sessionId: string, refreshToken: string, previous: PreviousRefreshToken): TokenPair;
 }
 
-/**
- * Seeds are stored wrapped, so that an old token stays worthless to somebody who can read the database as well.
- *
- * @param options.name the purpose that seeds are wrapped for
- */
+/** Seeds are stored wrapped, for the purpose `name`: an old token and the database together give nothing. */
 export function createRotation(options: {
   readonly families: TokenFamilies;
   readonly name: string;

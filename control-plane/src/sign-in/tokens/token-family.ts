@@ -27,7 +27,6 @@ export interface TokenFamilies {
   /**
    * Derives the pair that follows a refresh token. The same token and seed give the same pair, so that a repeated refresh
    * makes no second branch; neither token nor seed gives anything away without the other.
-   *
    * @param refreshToken well-formed
    * @param seed random, stored wrapped with the session
    */

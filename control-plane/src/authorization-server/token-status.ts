@@ -1,12 +1,26 @@
-import { hashKey } from '@svault/shared';
-import type { OauthSession } from '../core/oauth-session.ts';
+import { type Clock, formatTime, hashKey } from '@svault/shared';
+import type { OauthSession, TokenFacts } from '../core/oauth-session.ts';
 import type { Stores } from '../core/stores.ts';
 import { endOauthSession, oauthTokens } from './oauth-session.ts';
 
 /**
+ * Describes a live access token of an active agent, whichever resource it is for; undefined for any other token, without a
+ * reason (RFC 7662 section 2.2).
+ */
+export async function introspectToken(
+  stores: Pick<Stores, 'oauthSessions'>,
+  token: string,
+  clock: Clock,
+): Promise<TokenFacts | undefined> {
+  if (!oauthTokens.isAccessToken(token)) return undefined;
+  const facts = await stores.oauthSessions.introspect(hashKey(token));
+  if (facts?.agentStatus !== 'active') return undefined;
+  return facts.expiresAt > formatTime(clock.now()) ? facts : undefined;
+}
+
+/**
  * Ends the session of a token at once, with its event (RFC 7009 section 2.1). Any token of the session will do, also a
  * consumed or expired one: a client that revokes one token means the grant, and a thief can do no more than end it.
- *
  * @param token as the client sent it; an unknown one ends nothing (RFC 7009 section 2.2)
  */
 export async function revokeByToken(

@@ -2,16 +2,13 @@ import type { Router } from 'express';
 import { type Clock, parseTime } from '@svault/shared';
 import type { RouteLimits } from '../http/route-limits.ts';
 import { SCOPE } from '../../authorization-server/client-metadata.ts';
-import { introspectToken } from '../../authorization-server/introspection.ts';
+import { introspectToken, revokeByToken } from '../../authorization-server/token-status.ts';
 import type { TokenFacts } from '../../core/oauth-session.ts';
-import type { Stores } from '../../core/stores.ts';
+import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import { oauthEndpoint, readOauthForm, required } from './token-response.ts';
 import { OAUTH_PATHS } from './oauth-paths.ts';
 
-/**
- * The introspection endpoint (RFC 7662), without authentication: who presents a token learns only what a resource server needs
- * to accept it or not.
- */
+/** The introspection endpoint (RFC 7662), without authentication: what a token's holder learns, a resource server needs. */
 export function createIntrospectEndpoint(options: {
   readonly baseUrl: string;
   readonly stores: Pick<Stores, 'oauthSessions'>;
@@ -42,3 +39,22 @@ const describe = (facts: TokenFacts, issuer: string): object => ({
 });
 
 const secondsOf = (time: string): number => Math.floor((parseTime(time) ?? 0) / 1_000);
+
+/** The revocation endpoint (RFC 7009). The token alone authorizes; `token_type_hint` and `client_id` are ignored. */
+export function createRevokeEndpoint({
+  unitOfWork,
+  limits,
+}: {
+  readonly unitOfWork: UnitOfWork;
+  readonly limits: Pick<RouteLimits, 'countAddress'>;
+}): Router {
+  return oauthEndpoint(OAUTH_PATHS.revoke, {
+    anyOrigin: false,
+    handle: async (req, res) => {
+      await limits.countAddress('oauth_revoke', req);
+      const token = required(await readOauthForm(req), 'token');
+      await unitOfWork.runAcross((inside) => revokeByToken(inside, token));
+      res.json({});
+    },
+  });
+}
