@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { errorHandler } from './error-handler.ts';
 import { type Listener, listen } from './listener.ts';
 import { silentLogger } from './logger.ts';
-import { readBody } from './raw-body.ts';
+import { type BodyBounds, readBody } from './raw-body.ts';
 import { methodNotAllowed, only, route } from './request-handler.ts';
 
 const statusOf = {
@@ -119,65 +119,36 @@ describe('readBody', () => {
   const inPieces = (head: string, pieces: readonly string[]): string =>
     `${head}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('')}0\r\n\r\n`;
 
+  /** Posts these pieces to a server that reads them under bounds. @returns all that comes back */
+  const readBy = async (bounds: BodyBounds, pieces: readonly string[]): Promise<string> => {
+    listener = await listen(
+      (req, res) =>
+        void readBody(req, bounds).then(
+          (body) => res.end(`read ${body.toString('hex', 0, 4_000)} of ${body.length}`),
+          ({ code }: AppError) => res.writeHead(400, { connection: 'close' }).end(code),
+        ),
+      { host: '127.0.0.1', port: 0 },
+    );
+    const answer = await raw(listener.url, inPieces('POST / HTTP/1.1\r\nHost: a', pieces));
+    await listener.close(0);
+    return answer;
+  };
+  const equalPieces = (bytes: number, piece: number): string[] =>
+    Array.from({ length: bytes / piece }, () => 'x'.repeat(piece));
+
   it('reads a body in the order of its chunks, whatever their size', async () => {
-    const read: string[] = [];
-    const server = await listen(
-      (req, res) =>
-        void readBody(req, { maxBytes: 100_000 }).then((body) => {
-          read.push(body.toString());
-          res.end();
-        }),
-      { host: '127.0.0.1', port: 0 },
-    );
-    const pieces = Array.from({ length: 300 }, (_, n) => `${n} `.repeat(1 + (n % 40)));
-    await raw(server.url, inPieces('POST / HTTP/1.1\r\nHost: a', pieces));
-    await server.close(0);
-    expect(read).toEqual([pieces.join('')]);
+    const pieces = Array.from({ length: 60 }, (_, n) => `${n} `.repeat(1 + (n % 40)));
+    const hex = Buffer.from(pieces.join('')).toString('hex', 0, 4_000);
+    expect(await readBy({ maxBytes: 100_000 }, pieces)).toContain(`read ${hex} of`);
   });
 
-  it('accepts a large body in the chunks of any network, and rejects one of tiny chunks', async () => {
-    const server = await listen(
-      (req, res) =>
-        void readBody(req, { maxBytes: 8 * 1024 * 1024, sender: 'known' }).then(
-          (body) => res.end(`read ${body.length}`),
-          ({ code }: AppError) => res.writeHead(400, { connection: 'close' }).end(code),
-        ),
-      { host: '127.0.0.1', port: 0 },
-    );
-    const post = (bytes: number, piece: number): Promise<string> =>
-      raw(
-        server.url,
-        inPieces(
-          'POST / HTTP/1.1\r\nHost: a',
-          Array.from({ length: bytes / piece }, () => 'x'.repeat(piece)),
-        ),
-      );
+  it('accepts a large body in the chunks of any network, and rejects one of tiny chunks, which cost a hundred times their bytes', async () => {
+    const known = { maxBytes: 8 * 1024 * 1024, sender: 'known' } as const;
     // The least that a network of IPv4 may carry at once is 576 bytes.
-    expect(await post(8 * 1024 * 1024, 512)).toContain('read 8388608');
-    expect(await post(1024 * 1024, 64)).toContain('INVALID_REQUEST');
-    await server.close(0);
-  });
-
-  it('rejects a body of tiny chunks, each of which costs a hundred times its bytes', async () => {
-    const server = await listen(
-      (req, res) =>
-        void readBody(req, { maxBytes: 100_000 }).then(
-          () => res.end('read'),
-          ({ code }: AppError) => res.writeHead(400, { connection: 'close' }).end(code),
-        ),
-      { host: '127.0.0.1', port: 0 },
-    );
-    const post = (count: number): Promise<string> =>
-      raw(
-        server.url,
-        inPieces(
-          'POST / HTTP/1.1\r\nHost: a',
-          Array.from({ length: count }, () => 'x'),
-        ),
-      );
-    expect(await post(8_000)).toMatch(/read/);
-    expect(await post(9_000)).toMatch(/INVALID_REQUEST/);
-    await server.close(0);
+    expect(await readBy(known, equalPieces(8 * 1024 * 1024, 512))).toContain('of 8388608');
+    expect(await readBy(known, equalPieces(1024 * 1024, 64))).toContain('INVALID_REQUEST');
+    expect(await readBy({ maxBytes: 100_000 }, equalPieces(8_000, 1))).toContain('of 8000');
+    expect(await readBy({ maxBytes: 100_000 }, equalPieces(9_000, 1))).toContain('INVALID_REQUEST');
   });
 
   it('lets a client that is still sending read the response', async () => {
@@ -229,34 +200,18 @@ describe('readBody', () => {
 });
 
 describe('a broken request', () => {
-  it('with a header block over the limit is answered 431', async () => {
-    const url = await start();
-    const head = `GET /limited HTTP/1.1\r\nHost: a\r\n${'x: y\r\n'.repeat(100_000)}\r\n`;
-    expect(await raw(url, head)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"TOO_LARGE"/);
-  });
-
-  it('of HTTP/1.1 without Host is answered 400, in the form of every error', async () => {
-    const answer = await raw(await start(), 'GET /limited HTTP/1.1\r\n\r\n');
-    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*Connection: close[\s\S]*"code":"INVALID_REQUEST"/);
-  });
-
-  it('with an unknown expectation is answered 417, in the form of every error', async () => {
-    const answer = await raw(
-      await start(),
-      'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: a-miracle\r\n\r\nabc',
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 417 [^]*Connection: close\r\n[^]*"code":"INVALID_REQUEST"/);
-  });
-
-  it('with two Host headers is answered 400, since a proxy may have followed the other', async () => {
-    const answer = await raw(await start(), 'GET /limited HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n');
-    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*INVALID_REQUEST/);
-  });
-
-  it('with both Content-Length and Transfer-Encoding is answered 400', async () => {
-    const head =
-      'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
-    expect(await raw(await start(), head)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"INVALID_REQUEST"/);
+  const POST = 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n';
+  it.each([
+    [431, 'a header block over the limit', `GET / HTTP/1.1\r\nHost: a\r\n${'x: y\r\n'.repeat(100_000)}\r\n`],
+    [400, 'no Host', 'GET /limited HTTP/1.1\r\n\r\n'],
+    [417, 'an unknown expectation', `${POST}Expect: a-miracle\r\n\r\nabc`],
+    // A proxy may have followed the other.
+    [400, 'two Host headers', 'GET /limited HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n'],
+    [400, 'Content-Length and Transfer-Encoding', `${POST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ])('is answered %i, in the form of every error: %s', async (status, _what, request) => {
+    const answer = await raw(await start(), request);
+    const code = status === 431 ? 'TOO_LARGE' : 'INVALID_REQUEST';
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*Connection: close\r\n[^]*"code":"${code}"`));
   });
 
   it('whose header block or body does not arrive is answered 408', async () => {

@@ -24,12 +24,10 @@ describe('base64', () => {
   });
 
   it('has one spelling for each value', () => {
-    for (const text of ['AA==', 'AA=', 'A', 'AB', 'AAA_AB', '+/8', ' AAA', 'AAA\n', 'AA AA', 'é']) {
+    for (const text of ['AA==', 'AA=', 'A', 'AB', 'AAA_AB', '+/8', ' AAA', 'AAA\n', 'AA AA', 'é'])
       expect([text, fromBase64url(text)]).toEqual([text, undefined]);
-    }
-    for (const text of ['AA', 'AA=', 'A', 'AB==', '-_8=', ' AAA', 'AAAA\n', '=AAA', 'AA==AA==']) {
+    for (const text of ['AA', 'AA=', 'A', 'AB==', '-_8=', ' AAA', 'AAAA\n', '=AAA', 'AA==AA=='])
       expect([text, fromBase64(text)]).toEqual([text, undefined]);
-    }
     expect(fromBase64url('')).toEqual(Buffer.alloc(0));
   });
 

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import { type RequestListener, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { once } from 'node:events';
 import type { Server } from 'node:net';

@@ -1,46 +1,27 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { setDefaultCACertificates } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
-import { EgressFailed, createEgress } from '@svault/shared/egress';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Egress, EgressRequest } from '@svault/shared/egress';
-import { countingServer } from './counting-server.ts';
-import type { CountingServer } from './counting-server.ts';
+import { type CountingServer, countingServer } from './counting-server.ts';
+import { Opened, failure } from './stream-calls.ts';
 import { testCertificate } from './test-certificate.ts';
 
-const LOOPBACK = ['127.0.0.0/8', '::1/128'];
-
 describe('egress', () => {
-  const cleanups: Array<() => Promise<void>> = [];
+  const opened = new Opened();
   afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+    vi.unstubAllEnvs();
+    await opened.close();
   });
-
-  const egressOf = (...options: Parameters<typeof createEgress>): Egress => {
-    const egress = createEgress(...options);
-    cleanups.push(() => egress.close());
-    return egress;
-  };
-  const serverOf = async (...args: Parameters<typeof countingServer>): Promise<CountingServer> => {
-    const server = await countingServer(...args);
-    cleanups.push(() => server.close());
-    return server;
-  };
+  const egressOf = (options: Parameters<Opened['egress']>[0]): Egress => opened.egress(options);
+  const serverOf = async (...args: Parameters<typeof countingServer>): Promise<CountingServer> =>
+    opened.of(await countingServer(...args));
   const get = (url: string, more: Partial<EgressRequest> = {}): EgressRequest => ({
     method: 'GET',
     url,
     timeoutMs: 20_000,
     ...more,
   });
-  const failure = async (call: Promise<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      return error instanceof EgressFailed ? error.kind : `another error: ${String(error)}`;
-    }
-    return 'answered';
-  };
-
   it('sends method, path, query, headers and body and hands back status, headers and body', async () => {
     const server = await serverOf((req, res) => {
       const chunks: Buffer[] = [];
@@ -54,7 +35,7 @@ describe('egress', () => {
         res.end(`${req.method} ${req.url} ${req.headers.host} ${Buffer.concat(chunks).toString()}`);
       });
     });
-    const answer = await egressOf({ allow: LOOPBACK }).request({
+    const answer = await opened.egress().request({
       method: 'POST',
       url: `http://127.0.0.1:${server.port}/a/b?c=d#fragment`,
       headers: { 'x-given': 'yes' },
@@ -100,7 +81,7 @@ describe('egress', () => {
 
   it('tries the next address of a name when the first does not answer', async () => {
     const server = await serverOf((_req, res) => res.end('second'));
-    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve(['127.0.0.3', '127.0.0.1']) });
+    const egress = egressOf({ resolve: () => Promise.resolve(['127.0.0.3', '127.0.0.1']) });
     const answer = await egress.request(get(`http://two.example:${server.port}/`));
     expect(answer.body.toString()).toBe('second');
   });
@@ -110,7 +91,7 @@ describe('egress', () => {
     const server = await serverOf((_req, res) =>
       res.writeHead(307, { location: `http://127.0.0.1:${target.port}/` }).end(),
     );
-    const answer = await egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    const answer = await opened.egress().request(get(`http://127.0.0.1:${server.port}/`));
     expect(answer).toMatchObject({ status: 307, headers: { location: `http://127.0.0.1:${target.port}/` } });
     expect(target.connections()).toBe(0);
   });
@@ -118,25 +99,17 @@ describe('egress', () => {
   it('ignores proxy variables of the environment', async () => {
     const proxy = await serverOf((_req, res) => res.end('by the proxy'));
     const server = await serverOf((_req, res) => res.end('direct'));
-    const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
-    const before = names.map((name) => process.env[name]);
-    for (const name of names)
-      process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${proxy.port}`;
-    cleanups.push(() => {
-      names.forEach((name, at) => {
-        if (before[at] === undefined) delete process.env[name];
-        else process.env[name] = before[at];
-      });
-      return Promise.resolve();
-    });
-    const answer = await egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'])
+      vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1');
+    const answer = await opened.egress().request(get(`http://127.0.0.1:${server.port}/`));
     expect(answer.body.toString()).toBe('direct');
     expect(proxy.connections()).toBe(0);
   });
 
   it('makes a call that must not be repeated on a connection of its own', async () => {
     const server = await serverOf((_req, res) => res.end('x'));
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     for (let n = 0; n < 3; n++)
       await egress.request(get(`http://127.0.0.1:${server.port}/`, { alone: true }));
     expect(server.connections()).toBe(3);
@@ -144,7 +117,7 @@ describe('egress', () => {
 
   it('keeps a connection and uses it again', async () => {
     const server = await serverOf((_req, res) => res.end('ok'));
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     for (let call = 0; call < 20; call++)
       await egress.request(get(`http://127.0.0.1:${server.port}/${call}`));
     expect(server.connections()).toBeLessThan(5);
@@ -152,7 +125,7 @@ describe('egress', () => {
 
   it('takes a body of exactly the cap and no byte more', async () => {
     const server = await serverOf((req, res) => res.end('x'.repeat(Number(req.url?.slice(1)))));
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     const call = (bytes: number) =>
       egress.request(get(`http://127.0.0.1:${server.port}/${bytes}`, { maxBytes: 1000 }));
     expect((await call(1000)).body.byteLength).toBe(1000);
@@ -164,7 +137,7 @@ describe('egress', () => {
       // None of it ever comes.
       res.writeHead(200, { 'content-length': '5000000' }).flushHeaders();
     });
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     expect(await failure(egress.request(get(`http://127.0.0.1:${server.port}/`)))).toBe('too_large');
   });
 
@@ -173,7 +146,7 @@ describe('egress', () => {
       for (let left = Number(req.url?.slice(1)); left > 0; left--) res.writeProcessing();
       res.end('there');
     });
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     const after = (interim: number) => egress.request(get(`http://127.0.0.1:${server.port}/${interim}`));
     expect((await after(8)).body.toString()).toBe('there');
     expect(await failure(after(9))).toBe('protocol');
@@ -190,14 +163,14 @@ describe('egress', () => {
       res.on('close', () => closed());
       more();
     });
-    const call = egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    const call = opened.egress().request(get(`http://127.0.0.1:${server.port}/`));
     expect(await failure(call)).toBe('too_large');
     await stopped;
   });
 
   it('does not undo a content coding, so a small answer stays small', async () => {
     const server = await serverOf((_req, res) => res.setHeader('content-encoding', 'gzip').end('not gzip'));
-    const answer = await egressOf({ allow: LOOPBACK }).request(get(`http://127.0.0.1:${server.port}/`));
+    const answer = await opened.egress().request(get(`http://127.0.0.1:${server.port}/`));
     expect(answer.body.toString()).toBe('not gzip');
   });
 
@@ -205,7 +178,7 @@ describe('egress', () => {
     const server = await serverOf((req, res) => {
       if (req.url === '/half') res.writeHead(200).write('half');
     });
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     for (const path of ['/none', '/half']) {
       expect(
         await failure(egress.request(get(`http://127.0.0.1:${server.port}${path}`, { timeoutMs: 50 }))),
@@ -216,9 +189,7 @@ describe('egress', () => {
   it('gives up when the caller does', async () => {
     const caller = new AbortController();
     const server = await serverOf(() => caller.abort());
-    const call = egressOf({ allow: LOOPBACK }).request(
-      get(`http://127.0.0.1:${server.port}/`, { signal: caller.signal }),
-    );
+    const call = opened.egress().request(get(`http://127.0.0.1:${server.port}/`, { signal: caller.signal }));
     expect(await failure(call)).toBe('aborted');
   });
 
@@ -230,12 +201,9 @@ describe('egress', () => {
       socket.once('data', () => socket.end('no HTTP at all\r\n\r\n'));
     }).listen(0, '127.0.0.1');
     await once(garbage, 'listening');
-    cleanups.push(async () => {
-      garbage.close();
-      await once(garbage, 'close');
-    });
+    opened.of(garbage);
     const { port } = garbage.address() as { port: number };
-    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve([]) });
+    const egress = egressOf({ resolve: () => Promise.resolve([]) });
     expect(await failure(egress.request(get(`http://127.0.0.1:${gone.port}/`)))).toBe('connect');
     expect(await failure(egress.request(get(`http://127.0.0.1:${breaking.port}/`)))).toBe('connect');
     expect(await failure(egress.request(get(`http://127.0.0.1:${port}/`)))).toBe('protocol');
@@ -245,14 +213,8 @@ describe('egress', () => {
   it('refuses a certificate that nobody vouches for, whatever the environment says', async () => {
     const certificate = await testCertificate();
     const server = await serverOf((_req, res) => res.end('secret'), { tls: certificate });
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-    cleanups.push(() => {
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
-      return Promise.resolve();
-    });
-    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve(['127.0.0.1']) });
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    const egress = egressOf({ resolve: () => Promise.resolve(['127.0.0.1']) });
     expect(await failure(egress.request(get(`https://hook.test:${server.port}/`)))).toBe('tls');
   });
 
@@ -260,7 +222,7 @@ describe('egress', () => {
     const certificate = await testCertificate();
     setDefaultCACertificates([certificate.cert]);
     const server = await serverOf((_req, res) => res.end('by name'), { tls: certificate });
-    const egress = egressOf({ allow: LOOPBACK, resolve: () => Promise.resolve(['127.0.0.1']) });
+    const egress = egressOf({ resolve: () => Promise.resolve(['127.0.0.1']) });
     const answer = await egress.request(get(`https://hook.test:${server.port}/`));
     expect(answer.body.toString()).toBe('by name');
     expect(await failure(egress.request(get(`https://other.test:${server.port}/`)))).toBe('tls');
@@ -268,7 +230,7 @@ describe('egress', () => {
 
   it('sends nothing of a call that cannot be written as HTTP', async () => {
     const server = await serverOf((_req, res) => res.end());
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     for (const headers of [{ 'x-a': 'b\r\nx-c: d' }, { 'x a': 'b' }, { 'x-a': 'b\0' }]) {
       expect(await failure(egress.request(get(`http://127.0.0.1:${server.port}/`, { headers })))).toMatch(
         /^another error/,
@@ -278,7 +240,7 @@ describe('egress', () => {
   });
 
   it('lets no caller set Host', async () => {
-    const egress = egressOf({ allow: LOOPBACK });
+    const egress = opened.egress();
     await expect(
       egress.request(get('http://127.0.0.1:1/', { headers: { Host: 'evil.example' } })),
     ).rejects.toThrow(RangeError);

@@ -2,24 +2,15 @@ import { setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Egress, createEgress } from '@svault/shared/egress';
 import { type CountingServer, countingServer } from './counting-server.ts';
-import { callTo, taken } from './stream-calls.ts';
+import { Opened, callTo, taken } from './stream-calls.ts';
 import { testCertificate } from './test-certificate.ts';
 
 describe('calls that are connected elsewhere', () => {
-  const cleanups: Array<() => Promise<void>> = [];
-  afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-  });
-  const serverOf = async (tls?: { key: string; cert: string }): Promise<CountingServer> => {
-    const server = await countingServer((req, res) => void res.end(req.headers.host), tls && { tls });
-    cleanups.push(() => server.close());
-    return server;
-  };
-  const egressOf = (connectTo: readonly string[]): Egress => {
-    const egress = createEgress({ allow: [], connectTo });
-    cleanups.push(() => egress.close());
-    return egress;
-  };
+  const opened = new Opened();
+  afterEach(() => opened.close());
+  const serverOf = async (tls?: { key: string; cert: string }): Promise<CountingServer> =>
+    opened.of(await countingServer((req, res) => void res.end(req.headers.host), tls && { tls }));
+  const egressOf = (connectTo: readonly string[]): Egress => opened.egress({ allow: [], connectTo });
   const get = async (egress: Egress, url: string): Promise<string> =>
     (await egress.request({ method: 'GET', url, timeoutMs: 20_000 })).body.toString();
 

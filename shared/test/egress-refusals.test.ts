@@ -1,9 +1,7 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EgressRefused, createEgress } from '@svault/shared/egress';
-import type { Egress } from '@svault/shared/egress';
-import { countingServer } from './counting-server.ts';
-import type { CountingServer } from './counting-server.ts';
+import { type Egress, createEgress, EgressRefused } from '@svault/shared/egress';
+import { type CountingServer, countingServer } from './counting-server.ts';
 
 /** R9: what reaches the loopback by another name or notation. The port is filled in. */
 const LOOPBACK_LITERALS =

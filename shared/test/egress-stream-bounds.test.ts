@@ -1,8 +1,7 @@
 import { setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { countingServer } from './counting-server.ts';
-import { rawAnswer, rawUpstream } from './raw-upstream.ts';
-import type { RawRequest } from './raw-upstream.ts';
+import { type RawRequest, rawAnswer, rawUpstream } from './raw-upstream.ts';
 import { HeldTaker, Opened, callTo, failure, taken } from './stream-calls.ts';
 import { testCertificate } from './test-certificate.ts';
 

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { rawAnswer, rawUpstream } from './raw-upstream.ts';
-import type { RawRequest } from './raw-upstream.ts';
+import { type RawRequest, rawAnswer, rawUpstream } from './raw-upstream.ts';
 import { HeldTaker, Opened, callTo, failure, taken } from './stream-calls.ts';
 
 /** So many calls may be under way from one partition to one origin. */

@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { httpbis } from 'http-message-signatures';
 import { describe, expect, it } from 'vitest';
 import {
-  contentDigest,
+  type SignedMessage,
   parseSignature,
   signRequest,
-  signatureBase,
   utf8,
+  signatureBase,
   verifySignature,
+  contentDigest,
 } from '@svault/shared';
-import type { SignedMessage } from '@svault/shared';
 import { requestVectors } from './vector-files.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { type Socket, createServer } from 'node:net';
 
 /** One request as it came in, by hand. */
 export interface RawRequest {

@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CompactEncrypt, importJWK } from 'jose';
 import { expect, it } from 'vitest';
-import { createSealingKey } from '@svault/shared/sealed';
-import type { SealingKey } from '@svault/shared/sealed';
+import { type SealingKey, createSealingKey } from '@svault/shared/sealed';
 import { fetchSealed, makeKey } from './readme-sealed.ts';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
-import { EgressFailed, createEgress } from '@svault/shared/egress';
-import type { AnswerHead, Egress, EgressStream } from '@svault/shared/egress';
+import { createEgress, EgressFailed } from '@svault/shared/egress';
+import type { EgressStream, AnswerHead, Egress } from '@svault/shared/egress';
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { SignJWT, compactVerify, errors, jwtVerify } from 'jose';
+import { SignJWT, errors, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { TicketRefused, issueTicket, randomToken, verifyTicket } from '@svault/shared';
-import type { TicketClaims } from '@svault/shared';
+import { type TicketClaims, issueTicket, TicketRefused, randomToken, verifyTicket } from '@svault/shared';
 import { ticketVectors } from './vector-files.ts';
 
 const KEY = {
@@ -85,9 +84,8 @@ describe('against jose', () => {
           accepted = false;
         }
         // jose has no rule about `iat` in the future, and ends at exactly exp + tolerance, where we still accept.
-        if (later >= -30 && later !== claims.exp - claims.iat + 30) {
+        if (later >= -30 && later !== claims.exp - claims.iat + 30)
           expect(await joseVerifies(ticket, claims.iat + later)).toBe(accepted);
-        }
       }),
     );
   });
@@ -116,14 +114,6 @@ describe('against jose', () => {
     'it decides alike: %s',
     async (_name, { ticket, now, expect: wanted }) => {
       expect(await joseVerifies(ticket, now)).toBe(wanted === 'accept');
-    },
-  );
-
-  const good = ticketVectors.filter(({ expect: wanted }) => wanted === 'accept');
-  it.each(good.map((vector) => [vector.name, vector] as const))(
-    'it finds the MAC right: %s',
-    async (_name, { ticket }) => {
-      await expect(compactVerify(ticket, KEY.secret)).resolves.toBeDefined();
     },
   );
 });

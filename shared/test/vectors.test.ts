@@ -1,22 +1,22 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
-  SIGNATURE_REFUSAL_REASONS,
-  SignatureRefused,
+  type SignedMessage,
   TICKET_REFUSAL_REASONS,
-  TicketRefused,
+  verifyContentDigest,
   parseSignature,
+  TicketRefused,
+  verifyTicket,
+  SignatureRefused,
+  utf8,
   signatureBase,
+  verifySignature,
+  SIGNATURE_REFUSAL_REASONS,
   toBase64,
   toBase64url,
-  utf8,
-  verifyContentDigest,
-  verifySignature,
-  verifyTicket,
 } from '@svault/shared';
-import type { SignedMessage } from '@svault/shared';
-import { digestVectors, published, requestVectors, ticketVectors } from './vector-files.ts';
-import type { RecordedRequest, RequestVector, TicketVector } from './vector-files.ts';
+import { published, ticketVectors, requestVectors, digestVectors } from './vector-files.ts';
+import type { RequestVector, TicketVector, RecordedRequest } from './vector-files.ts';
 
 const messageOf = (request: RecordedRequest): SignedMessage => ({ ...request, body: utf8(request.body) });
 

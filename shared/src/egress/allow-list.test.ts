@@ -6,17 +6,15 @@ describe('allow list', () => {
     const allow = parseAllowList(['127.0.0.0/8', 'fd00::/8', '10.1.2.3']);
     for (const ip of ['127.9.9.9', '::ffff:127.0.0.1', 'fd12::1', '10.1.2.3'])
       expect(allow.namesAddress(ip)).toBe(true);
-    for (const ip of ['128.0.0.1', 'fc00::1', '10.1.2.4', 'localhost', '2130706433', '']) {
+    for (const ip of ['128.0.0.1', 'fc00::1', '10.1.2.4', 'localhost', '2130706433', ''])
       expect(allow.namesAddress(ip)).toBe(false);
-    }
   });
 
   it('names hosts exactly: no suffix, no prefix, no trailing dot', () => {
     const allow = parseAllowList(['Hook.Internal', 'localhost']);
     expect(allow.namesHost('hook.internal')).toBe(true);
-    for (const host of ['a.hook.internal', 'internal', 'hook.internal.', 'localhost.', 'xlocalhost']) {
+    for (const host of ['a.hook.internal', 'internal', 'hook.internal.', 'localhost.', 'xlocalhost'])
       expect(allow.namesHost(host)).toBe(false);
-    }
   });
 
   it('names the host of an address literal by its range', () => {

@@ -20,17 +20,15 @@ const ANSWER = {
 describe('exchange', () => {
   it('takes a code in lower case', () => {
     expect(exchangeRequestSchema.safeParse({ code: CODE, service: SERVICE, extra: 1 }).success).toBe(true);
-    for (const code of [CODE.toUpperCase(), CODE.slice(1), `${CODE} `, `{${CODE}}`]) {
+    for (const code of [CODE.toUpperCase(), CODE.slice(1), `${CODE} `, `{${CODE}}`])
       expect(exchangeRequestSchema.safeParse({ code, service: SERVICE }).success).toBe(false);
-    }
     expect(rotateRequestSchema.safeParse({ op: 'rotate' }).success).toBe(true);
   });
 
   it('answers 32 bytes in their one spelling', () => {
     expect(exchangeAnswerSchema.safeParse(ANSWER).success).toBe(true);
-    for (const hmacSecret of ['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, `${'A'.repeat(42)}=`]) {
+    for (const hmacSecret of ['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, `${'A'.repeat(42)}=`])
       expect(exchangeAnswerSchema.safeParse({ ...ANSWER, hmacSecret }).success).toBe(false);
-    }
   });
 });
 

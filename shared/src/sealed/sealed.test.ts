@@ -125,6 +125,11 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
     });
 
     const other = another();
+    /** A sealed credential whose header was changed afterwards. */
+    const changed = (change: (header: Record<string, unknown>) => unknown) => async () =>
+      withHeader(await seal(), change);
+    const having = (members: object) => changed((header) => ({ ...header, ...members }));
+    const holding = (text: string) => () => seal({ plaintext: utf8(text) });
     it.each<[reason: string, what: string, jwe: () => Promise<string>]>([
       ['too_large', 'more than any credential', async () => `${await seal()}${'A'.repeat(2_500_000)}`],
       ['malformed', 'nothing', async () => ''],
@@ -133,39 +138,19 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
       ['malformed', 'six parts', async () => `${await seal()}.`],
       ['malformed', 'an encrypted key', async () => (await seal()).replace('..', '.AAAA.')],
       ['malformed', 'padding', async () => (await seal()).replace('.', '=.')],
-      ['malformed', 'a header that is no JSON', async () => withHeader(await seal(), () => 'x')],
-      ['malformed', 'a list for a header', async () => withHeader(await seal(), () => [])],
-      ['malformed', 'no kid', async () => seal({ header: { kid: undefined } })],
-      ['malformed', 'another content', async () => seal({ header: { cty: 'JWT' } })],
-      [
-        'malformed',
-        'no ephemeral key',
-        async () => withHeader(await seal(), (h) => ({ ...h, epk: undefined })),
-      ],
-      [
-        'malformed',
-        'critical members',
-        async () => withHeader(await seal(), (h) => ({ ...h, crit: ['b64'] })),
-      ],
-      [
-        'malformed',
-        'an address of a key',
-        async () => withHeader(await seal(), (h) => ({ ...h, jku: 'https://a' })),
-      ],
-      [
-        'malformed',
-        'an agreement with names',
-        async () => withHeader(await seal(), (h) => ({ ...h, apu: 'QQ' })),
-      ],
-      [
-        'malformed',
-        'a member twice',
-        async () => withHeader(await seal(), (h) => JSON.stringify(h).replace('{', '{"alg":"dir",')),
-      ],
-      ['algorithm', 'dir', async () => withHeader(await seal(), (h) => ({ ...h, alg: 'dir' }))],
-      ['malformed', 'a wrapped key', async () => seal({ header: { alg: 'ECDH-ES+A256KW' } })],
-      ['algorithm', 'another cipher', async () => seal({ header: { enc: 'A128GCM' } })],
-      ['algorithm', 'compression', async () => withHeader(await seal(), (h) => ({ ...h, zip: 'DEF' }))],
+      ['malformed', 'a header that is no JSON', changed(() => 'x')],
+      ['malformed', 'a list for a header', changed(() => [])],
+      ['malformed', 'no kid', () => seal({ header: { kid: undefined } })],
+      ['malformed', 'another content', () => seal({ header: { cty: 'JWT' } })],
+      ['malformed', 'no ephemeral key', having({ epk: undefined })],
+      ['malformed', 'critical members', having({ crit: ['b64'] })],
+      ['malformed', 'an address of a key', having({ jku: 'https://a' })],
+      ['malformed', 'an agreement with names', having({ apu: 'QQ' })],
+      ['malformed', 'a member twice', changed((h) => JSON.stringify(h).replace('{', '{"alg":"dir",'))],
+      ['algorithm', 'dir', having({ alg: 'dir' })],
+      ['malformed', 'a wrapped key', () => seal({ header: { alg: 'ECDH-ES+A256KW' } })],
+      ['algorithm', 'another cipher', () => seal({ header: { enc: 'A128GCM' } })],
+      ['algorithm', 'compression', having({ zip: 'DEF' })],
       [
         'algorithm',
         'what is compressed',
@@ -175,50 +160,29 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
             zip: 'DEF',
           })),
       ],
-      [
-        'other_key',
-        'another key’s',
-        async () => seal({ to: other.publicJwk, header: { kid: other.thumbprint } }),
-      ],
-      ['not_decryptable', 'another key’s under this name', async () => seal({ to: other.publicJwk })],
+      ['other_key', 'another key’s', () => seal({ to: other.publicJwk, header: { kid: other.thumbprint } })],
+      ['not_decryptable', 'another key’s under this name', () => seal({ to: other.publicJwk })],
       ['not_decryptable', 'a changed tag', async () => (await seal()).replace(/\.[^.]{2}([^.]*)$/, '.AA$1')],
       ['not_decryptable', 'a cut tag', async () => (await seal()).replace(/[^.]{4}$/, '')],
-      [
-        'not_decryptable',
-        'a changed header',
-        async () => withHeader(await seal(), ({ cty, ...h }) => ({ cty, ...h })),
-      ],
-      [
-        'not_decryptable',
-        'a point off the curve',
-        async () => withHeader(await seal(), (h) => ({ ...h, epk: badPoint(KEY.publicJwk) })),
-      ],
+      ['not_decryptable', 'a changed header', changed(({ cty, ...h }) => ({ cty, ...h }))],
+      ['not_decryptable', 'a point off the curve', having({ epk: badPoint(KEY.publicJwk) })],
       ...SEALING_CURVES.filter((each) => each !== curve).map(
         (crv): [string, string, () => Promise<string>] => [
           'malformed',
           `an ephemeral key of ${crv}`,
-          async () => withHeader(await seal(), (h) => ({ ...h, epk: createSealingKey(crv).publicJwk })),
+          having({ epk: createSealingKey(crv).publicJwk }),
         ],
       ),
-      [
-        'malformed',
-        'a private ephemeral key',
-        async () => withHeader(await seal(), (h) => ({ ...h, epk: another().privateJwk.reveal() })),
-      ],
-      ['not_a_credential', 'no JSON', async () => seal({ plaintext: utf8('x') })],
-      ['not_a_credential', 'no UTF-8', async () => seal({ plaintext: Uint8Array.of(0xff) })],
-      ['not_a_credential', 'no token', async () => seal({ plaintext: utf8('{}') })],
+      ['malformed', 'a private ephemeral key', having({ epk: another().privateJwk.reveal() })],
+      ['not_a_credential', 'no JSON', holding('x')],
+      ['not_a_credential', 'no UTF-8', () => seal({ plaintext: Uint8Array.of(0xff) })],
+      ['not_a_credential', 'no token', holding('{}')],
       [
         'not_a_credential',
         'a token of another type',
-        async () =>
-          seal({ plaintext: utf8('{"token":{"accessToken":"the-credential","tokenType":"Password"}}') }),
+        holding('{"token":{"accessToken":"the-credential","tokenType":"Password"}}'),
       ],
-      [
-        'not_a_credential',
-        'a token twice',
-        async () => seal({ plaintext: utf8(`{"token":{},${JSON.stringify(ENVELOPE).slice(1)}`) }),
-      ],
+      ['not_a_credential', 'a token twice', holding(`{"token":{},${JSON.stringify(ENVELOPE).slice(1)}`)],
     ])('is refused as %s: %s', async (reason, _what, jwe) => {
       expect(SEALED_REFUSAL_REASONS).toContain(reason);
       expect(await reasonOf(await jwe())).toBe(reason);

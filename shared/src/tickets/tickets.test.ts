@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { toBase64url, utf8 } from '../bytes.ts';
 import { hmacSha256 } from '../signing/hmac.ts';
 import { ticketClaimUntil } from './claims.ts';
-import type { CredentialTicket, ProxyTicket, StoreTicket, TicketClaims, TicketOp } from './claims.ts';
+import type { TicketClaims, ProxyTicket, StoreTicket, TicketOp, CredentialTicket } from './claims.ts';
 import { issueTicket } from './issue.ts';
 import { TicketRefused } from './ticket-refused.ts';
-import { verifyTicket } from './verify.ts';
-import type { TicketPolicy } from './verify.ts';
+import { type TicketPolicy, verifyTicket } from './verify.ts';
 
 const NOW = 1767225600;
 const KEY = { id: 'k1', secret: Buffer.alloc(32, 7) };
