@@ -39,11 +39,7 @@ export function forgetMostResident(pid: number): void {
 const FSYNC_SAMPLES = 60;
 const BLOCK = Buffer.alloc(4096, 'x');
 
-/**
- * Median milliseconds of appending a block to a file and forcing it to the disk: what every durable answer waits for,
- * and what latencies must be read with.
- * @param dir on the disk that the databases are on
- */
+/** Median milliseconds of forcing a block to the disk of `dir`, which every durable answer waits for. */
 export function fsyncMs(dir: string): number {
   const file = openSync(join(dir, 'fsync-probe'), 'w');
   const samples = Array.from({ length: FSYNC_SAMPLES }, () => {

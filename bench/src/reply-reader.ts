@@ -4,10 +4,7 @@ const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 /** Called with the status of each complete answer, in order. */
 export type OnReply = (status: number) => void;
 
-/**
- * Reads HTTP/1.1 answers off a connection just far enough to know where each ends: by its length, or by its last
- * chunk. Answers without either are not ours. The cost per answer is the same for every server.
- */
+/** Finds where each HTTP/1.1 answer ends, by its length or its last chunk, at the same cost for every server. */
 export function createReplyReader(onReply: OnReply): (chunk: Buffer) => void {
   let pending: Buffer = Buffer.alloc(0);
   return (chunk) => {

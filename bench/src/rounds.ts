@@ -43,7 +43,6 @@ const WARM_UP_SECONDS = 1;
 /**
  * Measures contenders in turn, the yardstick first in each round: what else the machine does falls on both sides of
  * a ratio.
- *
  * @param yardstick bare Express
  * @param pids processes that must be at rest before each run
  */

@@ -81,11 +81,7 @@ const SETTLED_SHARE = 0.03;
 /** A run leaves tens of thousands of events, shipped at up to a thousand a second. */
 const SETTLE_TIMEOUT_MS = 180_000;
 
-/**
- * Waits until none of the processes does work any more, so that what one measurement left behind (audit rows to be
- * shipped, garbage) is not billed to the next.
- * @throws Error after three minutes
- */
+/** Waits until the processes are idle: no run pays for the one before. @throws Error after three minutes */
 export async function settle(pids: readonly number[]): Promise<void> {
   const used = (): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
   for (let waited = 0; waited < SETTLE_TIMEOUT_MS; waited += SETTLE_WINDOW_MS) {

@@ -1,7 +1,4 @@
-/**
- * What a row must and should reach, from the project's performance targets. Ratios are to bare Express; of the client, to
- * `node -e 0`.
- */
+/** What a row must and should reach: ratios to bare Express, those of the client to `node -e 0`. */
 export interface Target {
   readonly must: number;
   readonly goal: number;

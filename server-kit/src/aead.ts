@@ -19,7 +19,6 @@ export async function aeadReady(): Promise<void> {
 
 /**
  * XChaCha20-Poly1305 with a random 24-byte nonce (safe to draw at random for any number of messages).
- *
  * @param associatedData bound to the result, not stored in it: opening needs the same bytes
  * @returns nonce ‖ ciphertext ‖ tag
  */

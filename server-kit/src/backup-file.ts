@@ -42,7 +42,6 @@ export interface BackupTrailer {
 
 /**
  * Appends the trailer to a finished SQLite file, reading it in pieces of 1 MiB.
- *
  * @param options.masterKey the key that the copy opens with, 32 bytes
  */
 export async function sealBackup(
@@ -84,7 +83,6 @@ export async function sealBackup(
 /**
  * Copies the SQLite bytes of a backup to a new file of mode 0600 and checks the MAC over the very bytes it wrote, in
  * pieces of 1 MiB.
- *
  * @param options.masterKeys candidates, 32 bytes each; asked for before the MAC is known to hold, so a derivation in the
  *   trailer is still anybody's
  * @param options.keySetting what the operator sets the master key with, for messages

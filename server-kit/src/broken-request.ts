@@ -23,10 +23,7 @@ const MALFORMED = {
 
 const refused = new WeakSet<Duplex>();
 
-/**
- * Responds to a request that Node's parser rejects, in the JSON form of every other error. The rest of the request is
- * dropped before the connection closes.
- */
+/** Responds in JSON to a request that Node's parser rejects, and drops its rest before the connection closes. */
 export function rejectBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, socket: Duplex): void {
   if (refused.has(socket)) return;
   if (error.code === 'ECONNRESET' || !socket.writable || currentResponse(socket)?.headersSent === true)

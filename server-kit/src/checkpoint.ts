@@ -3,10 +3,7 @@ import { Worker } from 'node:worker_threads';
 /** How often new pages are moved to the main file. */
 const INTERVAL_MS = 250;
 
-/**
- * Checkpoints the WAL in a worker thread with a separate connection, so that no request waits for it. Passive while requests
- * come; truncates the log once it stops growing.
- */
+/** Checkpoints the WAL in a worker thread, so that no request waits for it; truncates it once it stops growing. */
 export function startCheckpoints(databasePath: string): { stop(): Promise<void> } {
   const worker = new Worker(new URL('./checkpoint-worker.mjs', import.meta.url), {
     workerData: { databasePath, intervalMs: INTERVAL_MS },

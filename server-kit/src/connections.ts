@@ -20,10 +20,7 @@ const SHARE_OF_REQUESTS = 0.9;
 /** How often a closing server looks for idle connections. */
 const CLOSE_IDLE_INTERVAL_MS = 50;
 
-/**
- * The accept queue, which grows while the process has no CPU; the system resets connections that find it full. As long as
- * Linux allows (`net.core.somaxconn`), where Node's default is 511.
- */
+/** The accept queue, as long as Linux allows (`net.core.somaxconn`): connections that find it full are reset. */
 export const LISTEN_BACKLOG = 4_096;
 
 /** @param server before it listens */
@@ -80,10 +77,7 @@ export function trackConnections(server: Server): Connections {
     silent = [...sockets].filter(({ bytesRead }) => bytesRead === 0);
   };
 
-  /**
-   * Closing resets the connections in the accept queue, so they are accepted first, one each turn of the event loop. Their
-   * requests are read later: a client that gets a response connects again, and the queue would never be empty.
-   */
+  /** Closing resets what is in the accept queue, so that is accepted first, one a turn, and read only later. */
   const acceptQueued = async (): Promise<void> => {
     accepting = true;
     for (let count = -1; count < accepted.length && count <= LISTEN_BACKLOG; await nextTurn())

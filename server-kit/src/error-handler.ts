@@ -84,9 +84,8 @@ export function createRefusalReader<Code extends string>(
       const details = { retryAfter: STORAGE_RETRY_SECONDS };
       return { status: statusOf[storageFailure], code: storageFailure, message, details };
     }
-    if (isUriError(error)) {
+    if (isUriError(error))
       return { status: 400, code: 'INVALID_REQUEST', message: 'the path is not valid', details: {} };
-    }
     const details = { requestId: randomUUID() };
     return { status: 500, code: internal, message: 'something went wrong on our side', details };
   };

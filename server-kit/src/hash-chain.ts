@@ -6,7 +6,6 @@ export const CHAIN_START = '0'.repeat(64);
 /**
  * JSON with members in code-unit order and absent members left out, so that the same entry always has the same
  * bytes (as RFC 8785 does for the values that occur here: strings, safe integers, booleans, null, arrays, objects).
- *
  * @throws TypeError for a value with no such form (a fraction, a function, a bigint)
  */
 export function canonicalJson(value: unknown): string {
@@ -26,7 +25,6 @@ export function canonicalJson(value: unknown): string {
 
 /**
  * The hash of an entry and of all before it.
- *
  * @param previous the former entry's hash, 64 hex digits, or {@link CHAIN_START}
  * @returns 64 lower-case hex digits
  */

@@ -40,11 +40,7 @@ function htmlOf(part: HtmlPart): string {
 export const safeHtml = (strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): SafeHtml =>
   new SafeHtml(strings, parts);
 
-/**
- * A server-rendered page without scripts, to be sent under {@link pageHeaders}.
- *
- * @param title the page's heading too
- */
+/** A server-rendered page without scripts, to be sent under {@link pageHeaders}. @param title the page's heading too */
 export function htmlPage(title: string, body: SafeHtml): string {
   const heading = safeHtml`${title}`.toString();
   return `<!doctype html>

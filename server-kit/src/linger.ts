@@ -15,7 +15,6 @@ let turns: NodeJS.Timeout | undefined;
 /**
  * Drops what a rejected client still sends until it stops, for 30 s at most (nginx's lingering close). Closing a connection
  * over unread data makes the client's system discard the response (RFC 9112 section 9.6).
- *
  * @param stream the source of the bytes: the socket, or its request
  * @param over called once, unless the connection closes first
  * @returns stops lingering

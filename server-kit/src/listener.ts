@@ -39,10 +39,7 @@ export interface Listener {
 export interface ListenOptions extends ListenAddress {
   readonly headersTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
-  /**
-   * Aborted when the program drains: from then on each response has `Connection: close`, while requests are still accepted,
-   * on new connections too.
-   */
+  /** Aborted when the program drains: from then on each response has `Connection: close`; requests are still accepted. */
   readonly leaving?: AbortSignal;
 }
 

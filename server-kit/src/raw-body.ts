@@ -34,7 +34,6 @@ export interface BodyBounds {
  *
  * A declared length over the maximum is rejected before a byte is read, and a longer body at its first byte too many. The
  * response closes the connection.
- *
  * @throws AppError as {@link rejectByHead}; `TOO_LARGE` past the maximum; `INVALID_REQUEST` for a body that ends early or
  *   comes in tiny chunks; `UNAVAILABLE` where too many unauthenticated bodies are unfinished
  */
@@ -51,7 +50,6 @@ export async function readBody(req: IncomingMessage, options: BodyBounds): Promi
 
 /**
  * Rejects a request by its head.
- *
  * @throws AppError `TOO_LARGE` for a declared length over the maximum; `INVALID_REQUEST` for a content coding: a compressed
  *   body could be any size once opened
  */

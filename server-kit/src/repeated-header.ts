@@ -1,7 +1,6 @@
 /**
  * Whether a header occurs more than once. Node silently keeps the first of two `Authorization` headers, so only the raw
  * headers show it.
- *
  * @param rawHeaders as Node gives them: name, value, name, value, …
  */
 export function occursTwice(rawHeaders: readonly string[], lowerCaseName: string): boolean {

@@ -1,10 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '@svault/shared';
 
-/**
- * Wraps an async handler: Express 5 passes its rejection to the error handler, this only drops the returned
- * value and keeps lint's floating-promise rule true.
- */
+/** Wraps an async handler: Express 5 passes its rejection on; this drops its value, for the rule on floating promises. */
 export function route(handler: (req: Request, res: Response) => Promise<void> | void): RequestHandler {
   return async (req, res, _next) => {
     await handler(req, res);

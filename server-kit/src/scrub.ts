@@ -1,7 +1,4 @@
-/**
- * Patterns of secrets that must not reach a log: keys of every kind, tickets, and key material in a query. The prefix
- * stays, so that a reader sees the kind.
- */
+/** Secrets that must not reach a log: keys, tickets, key material in a query. The prefix stays, to show the kind. */
 const KEYS = /\b(svagent|svsessr?|mcp|svadmin|svclir?)_[A-Za-z0-9_-]{8,}/g;
 const QUERY = /([?&;\s"']|^)(ticket|key|token|code|access_token|refresh_token|client_secret)=[^&\s"'#\\]+/gi;
 const BEARER = /\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/=-]{8,}/gi;

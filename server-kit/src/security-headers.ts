@@ -6,10 +6,7 @@ import { PAGE_STYLE } from './page-style.ts';
 
 type Page = Parameters<typeof helmet>[0];
 
-/**
- * Headers of every JSON answer. Fixed, so they are written as a precomputed set: helmet as middleware costs
- * about as much as the rest of a refusal. A JSON answer needs neither a frame, a script nor a cache.
- */
+/** Headers of every JSON answer, precomputed: helmet as middleware costs about as much as the rest of a refusal. */
 const API_HEADERS: ReadonlyArray<readonly [string, string]> = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -41,7 +38,6 @@ const STYLE_SOURCE = `'sha256-${toBase64(sha256(utf8(PAGE_STYLE)))}'`;
 /**
  * Headers of a server-rendered page: no script, no style but the pages' own, forms only to the page's own origin and
  * to the origins given, never inside a frame.
- *
  * @param options.formTargets further origins a form's answer may redirect to (CSP `form-action` covers redirects)
  * @param options.keepsOpener a page of another site that opened this one in a window is told when it is left again: clients
  *   that are pages wait so for what a person decides. Absent, that page loses sight of the window

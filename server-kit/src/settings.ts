@@ -61,7 +61,6 @@ export const url = (options: SettingOptions<string>): Setting<string> =>
 
 /**
  * Any kind with a further condition.
- *
  * @param problemOf what is wrong with a value, completing "NAME …"; undefined where nothing is
  */
 export const checked = <T>(kind: Setting<T>, problemOf: (value: T) => string | undefined): Setting<T> => ({
@@ -141,7 +140,6 @@ const FILE_SUFFIX = '_FILE';
 
 /**
  * Reads all settings of one program from its environment, once, at start.
- *
  * @param spec the program's own settings; a name ending in `_KEY`, `_SECRET` or `_TOKEN` also comes as `…_FILE`
  * @param foreign names that another program reads from the same environment, and with `foreignPrefix` all that begin so
  * @param explainUnknown the problem that an unknown name is, where there is more to say than that it is unknown

@@ -1,7 +1,4 @@
-/**
- * The time for a stop after the drain: the grace time of requests, a provider call in progress, and closing the database.
- * Shorter than the 10 s after which a container engine kills.
- */
+/** For requests, a provider call and the database after the drain; a container engine kills after 10 s. */
 const STOPPED_WITHIN_MS = 9_500;
 
 /**

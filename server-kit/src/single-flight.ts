@@ -1,8 +1,4 @@
-/**
- * Runs at most one task for each key at a time: calls that come before it settles share its promise.
- *
- * @returns the function to run tasks by
- */
+/** Runs one task for each key at a time; calls before it settles share its promise. */
 export function createSingleFlight<Result>(): (key: string, task: () => Promise<Result>) => Promise<Result> {
   const inFlight = new Map<string, Promise<Result>>();
   return (key, task) => {

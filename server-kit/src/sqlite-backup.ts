@@ -5,7 +5,6 @@ import type { SqliteDatabase } from './sqlite.ts';
 /**
  * Writes a consistent copy of a live database, authenticated as a whole (see backup-file.ts), to a new file of mode 0600,
  * while a server runs.
- *
  * @param seal.masterKey the key that the copy opens with, 32 bytes
  * @param seal.derivation how the key is derived from a passphrase, if it is
  * @throws Error when the file exists: a backup never overwrites another

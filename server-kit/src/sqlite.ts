@@ -31,7 +31,6 @@ const BUSY_TIMEOUT_MS = 5_000;
  *
  * Queries of every request bind a value in a subquery, `= (SELECT ?)`: this SQLite is built with STAT4 and would otherwise
  * plan the query again for each value, at several times its cost.
- *
  * @throws NewerSchema when the file's schema is ahead of `migrations`
  */
 export function openSqlite(
@@ -110,7 +109,6 @@ export class AlreadyServing extends Error {
  *
  * It is SQLite's exclusive lock on a side file. The kernel drops it with the process, so a `kill -9` leaves nothing to clean
  * up. Other subcommands do not take it and work while `serve` runs.
- *
  * @throws AlreadyServing at once when another process has it
  */
 export function holdServeLock(databasePath: string): { release(): void } {

@@ -1,9 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/**
- * How long an event stream may delay the stop of a server. A `standing` one may end at any time (MCP specification,
- * "Listening for Messages from the Server"); an `answering` one has a result to bring.
- */
+/** A `standing` event stream may end at any time (MCP specification); an `answering` one has a result to bring. */
 export type EventStream = 'standing' | 'answering';
 
 const streams = new WeakMap<ServerResponse, EventStream>();
@@ -11,7 +8,6 @@ const streams = new WeakMap<ServerResponse, EventStream>();
 /**
  * Marks a response as an event stream, which may end anywhere: readers drop an incomplete event (HTML standard,
  * "Interpreting an event stream").
- *
  * @param fields of the response, with lower-case names
  */
 export function markEventStream(

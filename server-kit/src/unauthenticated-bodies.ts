@@ -1,7 +1,4 @@
-/**
- * The memory budget for bodies of unauthenticated requests, shared by the process. When it is spent the oldest body is
- * rejected: an honest client sends its body right after the head, so unfinished bodies do not displace it.
- */
+/** The process's memory for bodies of unauthenticated requests. Once it is spent, the oldest is rejected. */
 export interface UnauthenticatedBodies {
   /** @param evict called at most once, when the memory is needed; it must drop the body */
   enter(evict: () => void): Place;

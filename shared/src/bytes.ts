@@ -16,10 +16,7 @@ export function toBase64url(bytes: Uint8Array): string {
   return view(bytes).toString('base64url');
 }
 
-/**
- * Strict reading of base64url: no padding, no foreign characters, and no second spelling of the same bytes.
- * @returns undefined for anything that {@link toBase64url} would not have written
- */
+/** Reads base64url that {@link toBase64url} would write: no padding, no second spelling; undefined for anything else. */
 export function fromBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
@@ -30,10 +27,7 @@ export function toBase64(bytes: Uint8Array): string {
   return view(bytes).toString('base64');
 }
 
-/**
- * Strict reading of base64: padding required, no foreign characters, and no second spelling of the same bytes.
- * @returns undefined for anything that {@link toBase64} would not have written
- */
+/** Reads base64 that {@link toBase64} would write: with padding, no second spelling; undefined for anything else. */
 export function fromBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

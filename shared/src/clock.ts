@@ -45,10 +45,7 @@ export class ManualClock implements Clock {
 
 const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
-/**
- * PROTOCOL.md section 2: how times are written, `YYYY-MM-DDTHH:MM:SS.sssZ`.
- * @param ms milliseconds since 1970
- */
+/** PROTOCOL.md section 2: how times are written, `YYYY-MM-DDTHH:MM:SS.sssZ`. @param ms milliseconds since 1970 */
 export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }

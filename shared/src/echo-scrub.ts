@@ -3,10 +3,7 @@ import { basicSecret, isShortSecret } from './short-secret.ts';
 
 type Field = readonly [name: string, value: string];
 
-/**
- * Protocol PRX-48: the fields that a client needs to read an answer; an upstream has no reason to repeat a request in
- * them.
- */
+/** Protocol PRX-48: the fields that a client needs to read an answer, in which no upstream repeats a request. */
 const FIELDS_BESIDE_A_SHORT_SECRET: ReadonlySet<string> = new Set([
   'allow',
   'content-encoding',
@@ -28,7 +25,6 @@ const FIELDS_BESIDE_A_SHORT_SECRET: ReadonlySet<string> = new Set([
  * That a field is missing confirms a guess to who has the upstream repeat one, so it takes the whole secret, but for up
  * to 8 bits that base64 shares with its surroundings. A short secret could be guessed: beside it the fields that come
  * back are the same ones, whatever they hold.
- *
  * @param secret what was sent in a header, ASCII: an `accessToken`, a session's token
  */
 export function createScrub(secret: string): (fields: readonly Field[]) => Field[] {

@@ -1,10 +1,7 @@
 import { statusByCode } from './error-catalog/error-description.ts';
 import { WEBHOOK_ERRORS } from './error-catalog/webhook-errors.ts';
 
-/**
- * The one error that a caller is told about. It holds no HTTP status: each server has one exhaustive table from its
- * codes to status and body. Anything else that is thrown becomes a fixed 500.
- */
+/** The one error that callers see. Each server maps its codes to a status; anything else thrown is a fixed 500. */
 export class AppError<Code extends string = string> extends Error {
   override readonly name = 'AppError';
   /** From the closed union of the server that throws it. */

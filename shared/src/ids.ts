@@ -60,10 +60,7 @@ export function isWellFormedKey(prefix: KeyPrefix, text: string): boolean {
   return hasForm(prefix, text, KEY_BODY);
 }
 
-/**
- * How a key is stored and looked up: lower-case hex of its SHA-256. A plain hash suffices because a key is 256 random
- * bits; there is nothing to guess.
- */
+/** The lower-case hex SHA-256 by which a key is stored; a plain hash suffices for 256 random bits. */
 export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }

@@ -91,10 +91,7 @@ export function parseWireObject(bytes: Uint8Array, options?: JsonNotation): Reco
   return objectOf(parseStrictly(bytes, options, true));
 }
 
-/**
- * As {@link parseJsonObject}, for bodies that may be another value than an object.
- * @throws JsonRefused
- */
+/** As {@link parseJsonObject}, for bodies that may be another value than an object. @throws JsonRefused */
 export function parseJsonValue(bytes: Uint8Array, options?: JsonNotation): unknown {
   return parseStrictly(bytes, options);
 }
@@ -109,10 +106,7 @@ function objectOf(value: unknown): Record<string, unknown> {
   return value;
 }
 
-/**
- * One pass over the bytes, `JSON.parse`, one pass over its values: linear, and at most a few times what `JSON.parse`
- * takes alone, so that an unauthenticated body costs no more than its bytes.
- */
+/** Linear, at most a few times what `JSON.parse` takes: an unauthenticated body costs no more than its bytes. */
 function parseStrictly(bytes: Uint8Array, notation: JsonNotation = {}, dropNulls = false): unknown {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonRefused('bom');
   const { numbers = 'exact', maxCommas = Infinity } = notation;

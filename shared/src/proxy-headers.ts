@@ -58,7 +58,6 @@ export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 /**
  * The fields of an agent's request that an upstream is sent (PROTOCOL.md section 5.6, headers that travel), in their
  * order, names in lower case. Fields that `Connection` names stay behind (RFC 9110 section 7.6.1).
- *
  * @param pairs name and value, as received
  */
 export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
@@ -68,7 +67,6 @@ export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, valu
 /**
  * The fields of an upstream's answer that an agent is sent (PROTOCOL.md section 5.6, "Back travels everything except"),
  * in their order, names in lower case. Fields that `Connection` names stay behind.
- *
  * @param pairs name and value, as received
  */
 export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
@@ -84,7 +82,6 @@ export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value
  * A caller's fields with those of the templates in the place of theirs (PROTOCOL.md PRX-21), also where names differ in
  * `_` and `-` alone: CGI and WSGI make one variable of both, so that the caller's could count (RFC 3875 section
  * 4.1.18).
- *
  * @param fields of the caller, those that travel, names in lower case
  * @param injected values by names in any case
  */
@@ -99,10 +96,7 @@ export function withInjectedFields(
 
 const foldedName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
-/**
- * Whether a text may be sent as a field's value (PROTOCOL.md section 5.6): tab and printable ASCII, so that no reader
- * takes it for a second field.
- */
+/** Whether a text may be a field's value (PROTOCOL.md section 5.6): tab and printable ASCII, never a second field. */
 export function isFieldValue(text: string): boolean {
   return FIELD_VALUE.test(text);
 }

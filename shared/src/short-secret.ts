@@ -18,7 +18,6 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
  * Whether a text can hold less than 80 bits, so that guesses find it out (PROTOCOL.md section 5.5, "Short secrets"):
  * codes, PINs, most passwords. An upper bound by length and alphabet, not an estimate: what passes may still be
  * guessable.
- *
  * @param text the replacement of a marker; an empty text is not short, since it is not injected
  */
 export function isShortSecret(text: string): boolean {
@@ -29,7 +28,6 @@ export function isShortSecret(text: string): boolean {
 /**
  * The part of HTTP Basic credentials in base64 (RFC 7617) that is secret: the password, or the user name where the
  * password is at most one character, as with API keys.
- *
  * @returns undefined if the text is no such credential
  */
 export function basicSecret(text: string): string | undefined {

@@ -3,12 +3,7 @@ import type { Pair } from '@svault/compose/pair';
 /** What every agent of a run has a grant for. */
 export const SERVICE = 'bench-service';
 
-/**
- * Makes agents with a grant each, MCP on.
- *
- * @param rules of one policy that all of them share
- * @returns their keys
- */
+/** Makes agents with a grant each, MCP on, under one policy of these rules. @returns their keys */
 export async function makeAgents(
   { admin }: Pair,
   count: number,

@@ -18,7 +18,6 @@ const ONCE_A_DAY = [{ type: 'rate_limit', limit: 1, windowSeconds: 86_400 }];
 
 /**
  * The agent-facing REST endpoint: the success, the list, and each refusal that an outsider can cause.
- *
  * @param where added to each name
  */
 export async function controlPlaneContenders(pair: Pair, where = '') {

@@ -27,7 +27,6 @@ interface Round {
 /**
  * What an account whose webhook answers lists with 4 MB costs another account, and `/healthz`: the same requests of both, in turn
  * with the webhook honest and hostile.
- *
  * @param hostileKey admin key of an account that has no webhook yet
  */
 export async function hostileWebhookRows(

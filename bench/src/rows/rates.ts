@@ -27,7 +27,6 @@ interface Rates {
 /**
  * Rates as ratios to bare Express, then what follows from them: latency at half of saturation, memory at it. Every server
  * is started first, the yardsticks before the others.
- *
  * @param dir where they keep their files
  */
 export async function rateRows(dir: string, options: RoundOptions): Promise<Rates> {
@@ -129,7 +128,6 @@ async function startYardstick(name: string, started: AsyncDisposableStack): Prom
 /**
  * PostgreSQL, whose commits reach the disk, and Redis. Both run where this process does: on the load's core, so that the
  * server's has the control plane alone.
- *
  * @returns the settings of a control plane with its state there
  */
 async function startDatabases(started: AsyncDisposableStack) {

@@ -60,10 +60,7 @@ const RANGES: ReadonlyArray<readonly [range: string, verdict: AddressVerdict]> =
 
 const PARSED_RANGES = RANGES.map(([range, verdict]) => ({ cidr: ipaddr.parseCIDR(range), verdict }));
 
-/**
- * PROTOCOL.md section 6: the kind of an address, IPv4-mapped forms included.
- * @param ip an address in its usual notation, without brackets
- */
+/** PROTOCOL.md section 6: the kind of an address in its usual notation, IPv4-mapped forms included. */
 export function addressVerdict(ip: string): AddressVerdict {
   const address = parseAddress(ip);
   if (address === undefined) return 'not_an_address';

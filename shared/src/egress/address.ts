@@ -7,10 +7,7 @@ export type Cidr = [Address, number];
 
 const CIDR = /^([0-9a-fA-F:.]+)\/(0|[1-9][0-9]{0,2})$/;
 
-/**
- * Reads an address in its usual notation, and an IPv4-mapped one as that IPv4 address.
- * @returns undefined for anything else: a zone id, `127.1`, `0x7f000001`, a name
- */
+/** Reads an address in its usual notation, IPv4-mapped as IPv4; undefined for all else: a zone id, `127.1`, a name. */
 export function parseAddress(text: string): Address | undefined {
   // node:net first: ipaddr.js also reads short, octal and hexadecimal forms.
   const version = isIP(text);
@@ -27,20 +24,13 @@ export function parseAddress(text: string): Address | undefined {
 const isMapped = ({ parts }: ipaddr.IPv6): boolean =>
   parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
 
-/**
- * The one notation of an address: RFC 5952 for IPv6, dotted decimal for IPv4 and for IPv4-mapped IPv6.
- * @returns undefined for anything that {@link parseAddress} does not read
- */
+/** The one notation of an address: RFC 5952, dotted decimal for IPv4 and IPv4-mapped; undefined for none. */
 export function canonicalAddress(text: string): string | undefined {
   // Of an IPv4 address node:net takes no other notation than this one.
   return isIP(text) === 4 ? text : parseAddress(text)?.toString();
 }
 
-/**
- * Reads a range (`10.1.0.0/16`, `fd00::/8`) or a single address. A range of IPv4-mapped addresses is the IPv4 range it
- * stands for.
- * @returns undefined for anything else
- */
+/** Reads a range (`10.1.0.0/16`, `fd00::/8`) or an address, IPv4-mapped ones as IPv4; undefined for anything else. */
 export function parseCidr(text: string): Cidr | undefined {
   const [, network = text, bits] = CIDR.exec(text) ?? [];
   const address = parseAddress(network);

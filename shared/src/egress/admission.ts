@@ -28,11 +28,7 @@ export function withoutBrackets(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
-/**
- * PROTOCOL.md section 6: every address of a destination has to be public, or named by the operator; `http` goes only to
- * what the operator named.
- * @throws EgressRefused
- */
+/** PROTOCOL.md section 6: each address is public or named by the operator, and for `http` named. @throws EgressRefused */
 export function admit(destination: Destination, addresses: readonly string[], allow: AllowList): void {
   if (allow.namesHost(destination.host)) return;
   for (const address of addresses) {

@@ -1,5 +1,4 @@
-import { isWithin, parseAddress, parseCidr } from './address.ts';
-import type { Cidr } from './address.ts';
+import { type Cidr, isWithin, parseCidr, parseAddress } from './address.ts';
 
 /** The addresses and hosts of the operator's `SV_EGRESS_ALLOW` (PROTOCOL.md section 6). */
 export interface AllowList {
@@ -10,10 +9,7 @@ export interface AllowList {
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 
-/**
- * Reads the entries: a range (`10.1.0.0/16`, `fd00::/8`), an address, or a host name.
- * @throws RangeError that names the entry which is none of these
- */
+/** Reads ranges (`10.1.0.0/16`, `fd00::/8`), addresses and host names. @throws RangeError that names any other entry */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const hosts = new Set<string>();
   const ranges: Cidr[] = [];
@@ -31,10 +27,7 @@ export function parseAllowList(entries: readonly string[]): AllowList {
   return { namesHost: (host) => hosts.has(host) || namesAddress(host), namesAddress };
 }
 
-/**
- * Whether a text in lower case names a host as a URL has it. A name whose last label is a number would be an address to
- * a URL parser, so it names none.
- */
+/** Whether a text in lower case is a host name of a URL; one whose last label is a number would be an address there. */
 export function isHostName(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text;
 }

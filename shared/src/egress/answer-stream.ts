@@ -14,10 +14,7 @@ const MAX_POOLS = 1_000;
  */
 const REUSABLE_BODY_BYTES = 14_600;
 
-/**
- * Connections by partition and origin, and the calls on them. The caller has admitted the URL; the connector checks
- * again.
- */
+/** Connections by partition and origin, and the calls on them. The URL is admitted; the connector checks again. */
 export interface AnswerStreams {
   /** Resolves once the taker has everything and is finished. Rejects, with the taker destroyed where there is one. */
   stream(url: URL, call: EgressStream, take: TakeAnswer): Promise<void>;

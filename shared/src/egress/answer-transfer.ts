@@ -13,7 +13,6 @@ let passed = 0;
 /**
  * Frees the pieces of answers that were passed on. They are outside V8's heap, which hardly counts them: a large answer
  * would leave tens of megabytes of them behind, in each program that streams it.
- *
  * @param bytes that were passed on
  */
 function notePassed(bytes: number): void {
@@ -80,7 +79,6 @@ export interface Transfer {
 
 /**
  * Sends one call on a client that has no other, and streams the answer at the pace of the taker.
- *
  * @returns once the taker is finished. Rejects with the taker destroyed where there is one; the caller then has to
  *   destroy the client, which may still be connecting or reading
  */

@@ -9,11 +9,7 @@ export interface Place {
   readonly port: string;
 }
 
-/**
- * The operator's `SV_CONNECT_TO`: another address for the connections of one host and port.
- *
- * @param from as undici hands it to a connector, or a URL
- */
+/** The operator's `SV_CONNECT_TO`: where to connect for a host and port, as undici or a URL names them. */
 export type ConnectTo = (from: {
   readonly protocol: string;
   readonly hostname: string;
@@ -27,7 +23,6 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http
  * Reads the entries `HOST:PORT=HOST:PORT`: a call to the first is connected to the second, as with curl's
  * `--connect-to`, and that is looked up no further here. What is sent stays as it was, with the `Host` and the name for
  * TLS of the URL.
- *
  * @throws RangeError that names an invalid or repeated entry
  */
 export function parseConnectTo(entries: readonly string[]): ConnectTo {

@@ -1,5 +1,4 @@
-import { Client, errors } from 'undici';
-import type { buildConnector } from 'undici';
+import { type buildConnector, Client, errors } from 'undici';
 
 /** Open at once, busy or not; further calls wait. */
 const MAX_CONNECTIONS = 256;
@@ -14,10 +13,7 @@ const REST_MS = 60;
 
 /** The connections of one partition to one origin: one call at a time on each. */
 export interface Connections {
-  /**
-   * One that is open and rested, a new one, or, where there are too many, the next that is free. Rejects with the
-   * signal's reason.
-   */
+  /** One that is rested, a new one, or, of too many, the next that is free. Rejects with the signal's reason. */
   take(signal: AbortSignal): Promise<Client>;
   /** After a complete answer; it rests then, unless this upstream has ever written unsolicited bytes. */
   giveBack(client: Client): void;
@@ -27,10 +23,7 @@ export interface Connections {
   retire(): void;
 }
 
-/**
- * Not undici's pool: there a call waits for its turn or its connection whatever its signal says, and a connection takes
- * the next call in the very turn in which it had its answer.
- */
+/** Not undici's pool, where calls wait past their signal and take a connection in the turn in which it had its answer. */
 export function createConnections(
   origin: string,
   options: { readonly connect: buildConnector.connector; readonly maxHeaderSize: number },

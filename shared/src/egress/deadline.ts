@@ -4,7 +4,6 @@ const STEP_MS = 250;
 /**
  * Counts down in steps, each of which counts as itself however late its timer is, and has a turn of reading behind it:
  * where this process got no CPU, or the machine slept, nobody else was slow.
- *
  * @param over is called once, unless the deadline is cleared before
  * @returns clears it
  */

@@ -27,10 +27,7 @@ export interface EgressRequest {
   /** The largest body that is taken; 1 MiB unless given. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
-  /**
-   * On a connection of its own, for a call that must not be repeated: one that is used again may be closed by the other
-   * side in the moment in which the call is written. False unless given.
-   */
+  /** On a connection of its own, since a kept one may be closed as the call is written: for calls not to be repeated. */
   readonly alone?: boolean;
 }
 
@@ -53,7 +50,6 @@ export interface Egress {
   /**
    * Streams an answer at the pace of the taker. Resolves once all of it is taken and the taker
    * finished.
-   *
    * @param take gets the head, once, and returns the stream for the body; destroying that ends the call
    * @throws as `request`; if `take` was called by then, its stream is destroyed
    */
@@ -71,7 +67,6 @@ const MAX_CONNECTIONS = 64;
 /**
  * The egress client of both programs (PROTOCOL.md section 6): addresses are checked, and the one that was checked is
  * connected to; no redirect is followed; proxy variables of the environment are ignored; time and size are capped.
- *
  * @param options.allow entries of `SV_EGRESS_ALLOW`: CIDR ranges, addresses, host names
  * @param options.connectTo entries of `SV_CONNECT_TO`: `HOST:PORT=HOST:PORT`
  * @param options.resolve instead of the machine's resolver
@@ -106,9 +101,8 @@ export function createEgress(options: {
     const { url, destination } = parseTarget(text);
     if (connectTo(url) === undefined && isIP(destination.host) !== 0)
       admit(destination, [destination.host], allow);
-    if (Object.keys(headers).some((name) => name.toLowerCase() === 'host')) {
+    if (Object.keys(headers).some((name) => name.toLowerCase() === 'host'))
       throw new RangeError('host comes from the URL');
-    }
     return url;
   };
   const failing = (error: unknown): never => {

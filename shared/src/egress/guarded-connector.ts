@@ -1,11 +1,9 @@
 import { lookup as systemLookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
-import type { LookupFunction } from 'node:net';
+import { type LookupFunction, isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import { callbackify } from 'node:util';
 import { buildConnector } from 'undici';
-import { admit, withoutBrackets } from './admission.ts';
-import type { Destination } from './admission.ts';
+import { type Destination, withoutBrackets, admit } from './admission.ts';
 import type { AllowList } from './allow-list.ts';
 import type { ConnectTo } from './connect-to.ts';
 import { EgressFailed, EgressRefused } from './egress-errors.ts';

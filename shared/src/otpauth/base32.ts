@@ -4,23 +4,14 @@ const BITS_PER_CHARACTER = 5;
 const IMPOSSIBLE_REMAINDERS: readonly number[] = [1, 3, 6];
 const GROUP = 8;
 
-/**
- * A seed as people copy it, in its one spelling: upper case, without the spaces, dashes and padding.
- *
- * @returns undefined if it is no base32 of at least one byte (RFC 4648 section 6)
- */
+/** A seed in its one spelling: upper case, bare; undefined if it is no base32 of a byte or more (RFC 4648 section 6). */
 export function normalBase32(text: string): string | undefined {
   const seed = text.replace(/[\s-]/g, '').replace(/=+$/, '');
   const possible = /^[A-Za-z2-7]{2,}$/.test(seed) && !IMPOSSIBLE_REMAINDERS.includes(seed.length % GROUP);
   return possible ? seed.toUpperCase() : undefined;
 }
 
-/**
- * The bytes of a seed. Surplus bits at the end are dropped: many seeds were drawn as
- * characters and not as bytes.
- *
- * @throws RangeError for what {@link normalBase32} does not give
- */
+/** The bytes of a normal seed; surplus bits are dropped, as many seeds were drawn as characters. @throws RangeError */
 export function base32Bytes(seed: string): Uint8Array {
   const bytes = new Uint8Array(Math.floor((seed.length * BITS_PER_CHARACTER) / 8));
   let [held, heldBits, at] = [0, 0, 0];

@@ -23,7 +23,6 @@ const READ_PARAMETERS = ['secret', 'algorithm', 'digits', 'period'] as const;
 /**
  * Reads `otpauth://totp/LABEL?secret=…` (the key URI format of authenticator apps). It says nothing of what is wrong
  * with a text, which is a secret.
- *
  * @returns undefined for any other text: another type, no seed, a parameter twice or outside its bounds. Parameters
  *   that do not matter for the code, such as `issuer`, are not looked at
  */

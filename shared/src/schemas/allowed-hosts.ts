@@ -20,7 +20,6 @@ export function isAllowedHost(entry: string): boolean {
 /**
  * Whether the owner allowed a URL's destination (protocol SAV-13, SAV-14, SAV-34, SAV-35): scheme, host and port all
  * decide, and only an entry that says so means plain http.
- *
  * @param allowedHosts entries as stored; an invalid entry allows nothing
  */
 export function isAllowedDestination(url: Origin, allowedHosts: readonly string[]): boolean {

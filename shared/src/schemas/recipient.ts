@@ -34,10 +34,7 @@ export const recipientSchemas = {
   X25519: z.strictObject({ kty: z.literal('OKP'), crv: z.literal('X25519'), x: base64urlOf(32), ...common }),
 };
 
-/**
- * PROTOCOL.md section 5.5: a public key (RFC 7517) of P-256 or P-384 (RFC 7518 section 6.2.1), or of X25519 (RFC 8037
- * section 2).
- */
+/** PROTOCOL.md section 5.5: a JWK (RFC 7517) of P-256, P-384 (RFC 7518 section 6.2.1) or X25519 (RFC 8037 section 2). */
 export const recipientSchema = z.discriminatedUnion('crv', [
   recipientSchemas['P-256'],
   recipientSchemas['P-384'],

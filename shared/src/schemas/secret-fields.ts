@@ -22,7 +22,6 @@ const LOWER_CASE_NAMES = new Set(SECRET_FIELD_NAMES.map((name) => name.toLowerCa
 /**
  * The first member of a storage operation that has a secret's name, at any depth; undefined if there is none.
  * Header names in the operation's own `headerTemplates` are exempt: there a name is data.
- *
  * @param operation one operation, not a batch
  */
 export function secretFieldIn(operation: unknown): string | undefined {

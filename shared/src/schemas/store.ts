@@ -82,10 +82,7 @@ const byTokenType = z.discriminatedUnion('tokenType', [
   }),
 ]);
 
-/**
- * PROTOCOL.md section 5.5: the body of `POST /v1/store`. Unknown members are refused, since a misspelt restriction
- * would be none.
- */
+/** PROTOCOL.md section 5.5: the body of `POST /v1/store`. No unknown member: a misspelt restriction would be none. */
 export const storeBodySchema = byTokenType
   .refine(hasOneSecretForm, 'exactly one of the secret fields of this type')
   .refine((body) => body.tokenType !== 'TOTP' || totpSeedOf(body) !== undefined, {

@@ -15,7 +15,6 @@ export type TotpSeed = Required<{ readonly [Name in keyof OtpauthKey]: NonNullab
 /**
  * The seed of a `TOTP` body and how codes are made of it: as the body says, else as its key URI says, else as RFC 6238
  * recommends. An empty secret field gives an empty seed.
- *
  * @returns undefined if the secret field has no base32, or the URI and the other members give different
  *   things
  */
@@ -44,7 +43,6 @@ const RECOMMENDED_BITS = 160;
 /**
  * A warning for a seed that is shorter than RFC 4226 requires. Providers issue such seeds nevertheless,
  * so they are stored and work.
- *
  * @param seed base32 in its one spelling, or empty
  * @returns undefined for a seed of sufficient length
  */

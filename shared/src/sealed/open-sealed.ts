@@ -60,7 +60,6 @@ const headerSchema = z.strictObject({
 /**
  * Opens what `GET /v1/credential` answers for a record that was stored with `delivery: sealed`: a compact JWE
  * (`application/jose`, PROTOCOL.md section 5.4).
- *
  * @param text the body of the answer
  * @throws SealedRefused
  */

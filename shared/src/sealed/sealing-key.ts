@@ -82,7 +82,6 @@ export function createSealingKey(curve: SealingCurve = 'P-256'): SealingKey {
 
 /**
  * A pair from its stored private JWK.
- *
  * @throws RangeError for anything else, a public part that is not the private one's included; it says nothing of the
  *   key
  */

@@ -7,10 +7,7 @@ export function contentDigest(body: Uint8Array): string {
   return `sha-256=:${toBase64(sha256(body))}:`;
 }
 
-/**
- * PROTOCOL.md section 3: `sha-256` must be there once and be the digest of the raw bytes; other algorithms are ignored.
- * @throws SignatureRefused
- */
+/** PROTOCOL.md section 3: one `sha-256` of the raw bytes; other algorithms are ignored. @throws SignatureRefused */
 export function verifyContentDigest(value: string, body: Uint8Array): void {
   const digest = readDigest(value);
   if (digest === undefined) throw new SignatureRefused('digest_malformed');

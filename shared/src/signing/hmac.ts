@@ -1,5 +1,4 @@
-import { createHmac, createSecretKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { type KeyObject, createHmac, createSecretKey } from 'node:crypto';
 
 /** PROTOCOL.md section 3: a binding's key has exactly 32 bytes. */
 export const KEY_BYTES = 32;

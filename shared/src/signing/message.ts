@@ -27,9 +27,8 @@ export interface SignedMessage {
 /** Pairs from Node's flat `rawHeaders` (name, value, name, value, …), the only place where repeated fields show. */
 export function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
   const pairs: Array<readonly [string, string]> = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
     pairs.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '']);
-  }
   return pairs;
 }
 

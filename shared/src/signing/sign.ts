@@ -32,7 +32,6 @@ export interface RequestToSign {
 
 /**
  * Signs a request as PROTOCOL.md section 3 asks.
- *
  * @returns the header fields to send, names in lower case: the given ones, `content-type` and `content-digest` where
  *   there is a body, `signature-input` and `signature`
  * @throws RangeError for a key of another length than 32 bytes (`bind`: 36), a malformed key id, or a lifetime outside
@@ -41,12 +40,10 @@ export interface RequestToSign {
 export function signRequest(request: RequestToSign): Record<string, string> {
   const { key, body = NO_BODY, ttlSeconds = MAX_LIFETIME_SECONDS, nonce = randomToken() } = request;
   if (!KEY_ID.test(key.id)) throw new RangeError('a key id is 1 to 64 of A-Z a-z 0-9 _ -');
-  if (!isRequestKeyLength(key.id, key.secret.byteLength)) {
+  if (!isRequestKeyLength(key.id, key.secret.byteLength))
     throw new RangeError('a key has 32 bytes, the code of a binding 36');
-  }
-  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > MAX_LIFETIME_SECONDS) {
+  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > MAX_LIFETIME_SECONDS)
     throw new RangeError(`a signed request lives 1 to ${MAX_LIFETIME_SECONDS} seconds`);
-  }
   const headers = fieldsToSend(request, body);
   const covered = [...REQUIRED_COMPONENTS, ...Object.keys(headers)];
   const created = Math.floor(request.nowMs / 1000);

@@ -1,5 +1,4 @@
-import { fieldValues } from './message.ts';
-import type { SignedMessage } from './message.ts';
+import { type SignedMessage, fieldValues } from './message.ts';
 import { SignatureRefused } from './signature-refused.ts';
 
 /** Every signed request covers these (PROTOCOL.md section 3). */
@@ -19,7 +18,6 @@ export function isKnownComponent(component: string): boolean {
 /**
  * The signature base of RFC 9421 section 2.5: the input of the MAC, and the first thing to compare when
  * two sides disagree. Lines end with LF, the last one without.
- *
  * @param components names in the order of `Signature-Input`, lower case, without quotes
  * @param signatureParams the value of `"@signature-params"`: the bytes after `sv=` in `Signature-Input`
  * @throws SignatureRefused if a component is unknown, or a covered field is absent, repeated, or holds

@@ -1,8 +1,6 @@
-import { parseList, serializeInnerList } from 'structured-headers';
-import type { BareItem, InnerList } from 'structured-headers';
+import { type BareItem, type InnerList, serializeInnerList, parseList } from 'structured-headers';
 import { fromBase64 } from '../bytes.ts';
-import { SignatureRefused } from './signature-refused.ts';
-import type { SignatureRefusalReason } from './signature-refused.ts';
+import { type SignatureRefusalReason, SignatureRefused } from './signature-refused.ts';
 import { REQUIRED_COMPONENTS, isKnownComponent } from './signature-base.ts';
 
 /** PROTOCOL.md section 3: the one label, algorithm and tag. There is no negotiation. */
@@ -55,10 +53,7 @@ export function readSignatureInput(value: string): SignatureInput {
   };
 }
 
-/**
- * Reads the value of `Signature`: one member `sv`, a byte sequence in strict base64.
- * @throws SignatureRefused
- */
+/** Reads the value of `Signature`: one member `sv`, a byte sequence in strict base64. @throws SignatureRefused */
 export function readSignature(value: string): Uint8Array {
   const text = afterLabel(value);
   const encoded = /^:([A-Za-z0-9+/=]*):$/.exec(text)?.[1];

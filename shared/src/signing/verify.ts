@@ -1,13 +1,10 @@
 import { constantTimeEqual } from '../bytes.ts';
 import { verifyContentDigest } from './content-digest.ts';
 import { hmacSha256, isRequestKeyLength } from './hmac.ts';
-import { fieldValues } from './message.ts';
-import type { HeaderPairs, SignedMessage } from './message.ts';
+import { type SignedMessage, type HeaderPairs, fieldValues } from './message.ts';
 import { signatureBase } from './signature-base.ts';
-import { readSignature, readSignatureInput } from './signature-input.ts';
-import type { SignatureInput } from './signature-input.ts';
-import { SignatureRefused } from './signature-refused.ts';
-import type { SignatureRefusalReason } from './signature-refused.ts';
+import { type SignatureInput, readSignatureInput, readSignature } from './signature-input.ts';
+import { type SignatureRefusalReason, SignatureRefused } from './signature-refused.ts';
 
 /** A nonce is remembered this long after `expires` (PROTOCOL.md section 3): as long as the clocks may differ. */
 const NONCE_GRACE_SECONDS = 30;
@@ -30,11 +27,7 @@ export interface SignaturePolicy {
   readonly maxLifetimeSeconds: 60;
 }
 
-/**
- * First half of PROTOCOL.md section 3's order of work: the two headers, label, tag, alg, parameters, covered list. Uses
- * no key.
- * @throws SignatureRefused, and nothing else, whatever was sent
- */
+/** First half of PROTOCOL.md section 3's work: headers, parameters, coverage; no key. @throws SignatureRefused alone */
 export function parseSignature(message: SignedMessage): ParsedSignature {
   const inputValue = only(
     message.headers,
@@ -52,7 +45,6 @@ export function parseSignature(message: SignedMessage): ParsedSignature {
 /**
  * Second half: MAC in constant time, times, digest over the raw bytes. The caller must still claim the
  * nonce (until {@link nonceClaimUntil}), atomically and durably per key id, and only then to read the body.
- *
  * @param parsed of the same message
  * @throws SignatureRefused, and nothing else, whatever was sent
  */
@@ -68,7 +60,6 @@ export function verifySignature(
 /**
  * MAC and times, from the head alone: the MAC covers the digest and not the body, so a stranger is refused before a
  * byte of the body is read. The body is proven by {@link verifySignatureBody}.
- *
  * @param parsed of the same message, whose body may still be on its way and empty here
  * @throws SignatureRefused, and nothing else, whatever was sent
  */
@@ -85,7 +76,6 @@ export function verifySignatureHead(
 
 /**
  * That a body which came after its head is the one that was signed: covered if it has a byte, and of the digest.
- *
  * @param message with its whole body
  * @throws SignatureRefused, and nothing else, whatever was sent
  */
@@ -106,9 +96,8 @@ function checkCoverage(message: SignedMessage, covered: readonly string[]): void
   // `@query` is always `?`, so a signed request has none (not even an empty one, which signs alike).
   if (message.query !== '') refuse('query');
   checkBodyCoverage(message, covered);
-  if (fieldValues(message.headers, 'sv-ticket').length > 0 && !covered.includes('sv-ticket')) {
+  if (fieldValues(message.headers, 'sv-ticket').length > 0 && !covered.includes('sv-ticket'))
     refuse('ticket_not_covered');
-  }
 }
 
 function checkBodyCoverage({ body }: SignedMessage, covered: readonly string[]): void {

@@ -43,19 +43,12 @@ export function parseWebhookUrl(text: string): WebhookAddress | WebhookAddressRe
   return { ok: true, url: `${url.protocol}//${url.host}${pathPrefix}`, authority: url.host, pathPrefix };
 }
 
-/**
- * `@authority` for a webhook's address.
- * @throws RangeError where {@link parseWebhookUrl} refuses the address
- */
+/** `@authority` for a webhook's address. @throws RangeError where {@link parseWebhookUrl} refuses the address */
 export function authorityOf(webhookUrl: string): string {
   return addressOf(webhookUrl).authority;
 }
 
-/**
- * `@path` for an endpoint of a webhook: the path of its address plus the endpoint's.
- * @param endpointPath say `/v1/health`
- * @throws RangeError where {@link parseWebhookUrl} refuses the address
- */
+/** `@path` of an endpoint such as `/v1/health`: behind the path of the webhook's address. @throws RangeError */
 export function signedPath(webhookUrl: string, endpointPath: string): string {
   return addressOf(webhookUrl).pathPrefix + endpointPath;
 }

@@ -1,8 +1,7 @@
 import { KEY_BYTES, hmacSha256 } from '../signing/hmac.ts';
 import type { HmacKey } from '../signing/message.ts';
 import { KEY_ID } from '../signing/signature-input.ts';
-import { MAX_TICKET_CHARACTERS } from './claims.ts';
-import type { TicketClaims } from './claims.ts';
+import { type TicketClaims, MAX_TICKET_CHARACTERS } from './claims.ts';
 
 /** A control plane has a key id per account; the cache of encoded headers is cleared at this size. */
 const MAX_HEADERS = 10_000;
@@ -11,7 +10,6 @@ const headerByKeyId = new Map<string, string>();
 /**
  * Issues a ticket: JWS compact (RFC 7515 section 3.1), HS256. By hand, since this is on the path of every credential
  * request and a general library costs ten times as much; tests read and write the same tickets with one.
- *
  * @throws RangeError for a key of another length than 32 bytes, a malformed key id, or a ticket above 4096 characters
  */
 export function issueTicket(claims: TicketClaims, key: HmacKey): string {

@@ -1,9 +1,8 @@
 import { isObject } from '../json.ts';
 import { isServiceName } from '../service-name.ts';
-import { MAX_LIFETIME_SECONDS, PROXY_METHODS, TICKET_SKEW_SECONDS } from './claims.ts';
-import type { CredentialTicket, ProxyTicket, StoreTicket, TicketFor, TicketOp } from './claims.ts';
-import { TicketRefused } from './ticket-refused.ts';
-import type { TicketRefusalReason } from './ticket-refused.ts';
+import { PROXY_METHODS, MAX_LIFETIME_SECONDS, TICKET_SKEW_SECONDS } from './claims.ts';
+import type { TicketFor, TicketOp, ProxyTicket, StoreTicket, CredentialTicket } from './claims.ts';
+import { type TicketRefusalReason, TicketRefused } from './ticket-refused.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 type Common = Omit<StoreTicket, 'op' | 'ifv'>;

@@ -1,7 +1,4 @@
-/**
- * Every reason why a ticket is rejected, in the order of the checks. Callers see the
- * same 401 `TICKET_INVALID`; the log has the reason.
- */
+/** Why a ticket is rejected, in the order of the checks: for the log, since callers see one 401 `TICKET_INVALID`. */
 export const TICKET_REFUSAL_REASONS = [
   'too_long',
   'not_compact',

@@ -2,11 +2,9 @@ import { constantTimeEqual, fromBase64url } from '../bytes.ts';
 import { JsonRefused, parseJsonObject } from '../json.ts';
 import { KEY_BYTES, hmacSha256 } from '../signing/hmac.ts';
 import { KEY_ID } from '../signing/signature-input.ts';
-import { MAX_TICKET_CHARACTERS } from './claims.ts';
-import type { TicketFor, TicketOp } from './claims.ts';
+import { type TicketOp, type TicketFor, MAX_TICKET_CHARACTERS } from './claims.ts';
 import { readClaims } from './read-claims.ts';
-import { TicketRefused } from './ticket-refused.ts';
-import type { TicketRefusalReason } from './ticket-refused.ts';
+import { type TicketRefusalReason, TicketRefused } from './ticket-refused.ts';
 
 /** The requirements of a verifier. */
 export interface TicketPolicy<Op extends TicketOp> {
@@ -24,16 +22,14 @@ export interface TicketPolicy<Op extends TicketOp> {
 /**
  * Verifies a ticket as PROTOCOL.md section 4 asks: form, header, key, MAC in constant time, and only then the claims
  * and times. The caller must still claim `jti` (until `ticketClaimUntil`), atomically and durably, once.
- *
  * @returns the claims that the protocol knows; others are dropped
  * @throws TicketRefused, and nothing else, whatever was sent
  */
 export function verifyTicket<Op extends TicketOp>(token: string, policy: TicketPolicy<Op>): TicketFor<Op> {
   if (token.length > MAX_TICKET_CHARACTERS) refuse('too_long');
   const [header, payload, signature, ...others] = token.split('.', 4);
-  if (header === undefined || payload === undefined || signature === undefined || others.length > 0) {
+  if (header === undefined || payload === undefined || signature === undefined || others.length > 0)
     return refuse('not_compact');
-  }
   const mac = fromBase64url(signature) ?? refuse('not_compact');
   const key = policy.keyFor(readKeyId(header)) ?? refuse('unknown_key');
   if (key.byteLength !== KEY_BYTES) refuse('key_length');
