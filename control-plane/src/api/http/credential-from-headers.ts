@@ -25,24 +25,21 @@ export function credentialFromHeaders(
   return key === undefined || key === '' ? undefined : String(key);
 }
 
-/** The credential of an MCP request (specification, "MCP endpoint": an agent key or a session token, as Bearer). */
-type Presented =
-  | { readonly kind: 'credential'; readonly credential: AgentCredential }
-  /** Neither of the two by its form: it needs no look-up. */
-  | { readonly kind: 'malformed' }
-  | { readonly kind: 'missing' };
-
-const MALFORMED: Presented = { kind: 'malformed' };
-const MISSING: Presented = { kind: 'missing' };
-
-/** Another scheme is no token of ours, and a token in the query is ignored: logs would hold it. */
-export function presentedToken({ headers, rawHeaders }: IncomingMessage, audience: string): Presented {
+/**
+ * The credential of an MCP request (specification, "MCP endpoint": an agent key or a session token, as Bearer). Another scheme
+ * is no token of ours, and a token in the query is ignored: logs would hold it.
+ *
+ * @returns `INVALID_KEY` for what is neither of the two by its form, and needs no look-up
+ */
+export function presentedToken(
+  { headers, rawHeaders }: IncomingMessage,
+  audience: string,
+): AgentCredential | 'INVALID_KEY' | 'MISSING_KEY' {
   const { authorization } = headers;
   const bearer = authorization === undefined ? undefined : bearerIn(authorization);
-  if (bearer === undefined) return MISSING;
-  if (occursTwice(rawHeaders, 'authorization')) return MALFORMED;
-  const credential = agentKeyCredential(bearer) ?? sessionCredential(bearer, audience);
-  return credential === undefined ? MALFORMED : { kind: 'credential', credential };
+  if (bearer === undefined) return 'MISSING_KEY';
+  if (occursTwice(rawHeaders, 'authorization')) return 'INVALID_KEY';
+  return agentKeyCredential(bearer) ?? sessionCredential(bearer, audience) ?? 'INVALID_KEY';
 }
 
 /** RFC 9110 section 11.1: the scheme's case does not matter. Without a space it is another scheme's name. */

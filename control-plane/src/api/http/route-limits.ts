@@ -10,31 +10,9 @@ import type { AccountScope, AddressScope, CountedScope, TargetScope } from '../.
 import type { Stores } from '../../core/stores.ts';
 import type { ClientAddress } from './client-address.ts';
 
-/** Counts a request against a limit of its route. Each rejects with RATE_LIMITED and `retryAfter` where there is no room. */
-export interface RouteLimits {
-  /** A request of a person that makes or changes something. */
-  countWrite(actor: Pick<Actor, 'userId' | 'vaultId'>): Promise<void>;
-  /**
-   * Asked in the transaction that made something, once it has written its event: those of an account wait for one another
-   * there, so that each counts what the others made.
-   *
-   * @throws ApiError QUOTA_EXCEEDED where the account now has more of a kind than it may
-   */
-  requireWithin(noun: QuotaNoun, vaultId: Id<'vlt'>, stores: Pick<Stores, 'quotas'>): Promise<void>;
-  countAccount(scope: AccountScope, vaultId: Id<'vlt'>): Promise<void>;
-  /** @param target id of a thing of the account */
-  countTarget(scope: TargetScope, vaultId: Id<'vlt'>, target: string): Promise<void>;
-  /** @param apart `form`: counted separately from the page that it is on */
-  countAddress(scope: AddressScope, req: IncomingMessage, apart?: 'form'): Promise<void>;
-  /**
-   * Per address and client.
-   *
-   * @param clientId of a client there is: what callers make up would give them a counter of their own each time;
-   *   undefined: it is counted with all else that comes from the address and is no client's
-   */
-  countClient(scope: 'oauth_token', clientId: string | undefined, req: IncomingMessage): Promise<void>;
-}
+export type RouteLimits = ReturnType<typeof createRouteLimits>;
 
+/** Counts a request against a limit of its route. Each rejects with RATE_LIMITED and `retryAfter` where there is no room. */
 export function createRouteLimits({
   limiter,
   limits,
@@ -43,7 +21,7 @@ export function createRouteLimits({
   readonly limiter: Pick<Limiter, 'take'>;
   readonly limits: Pick<Limits, 'counter' | 'quota'>;
   readonly clientAddress: ClientAddress;
-}): RouteLimits {
+}) {
   const count = async (scope: CountedScope, key: string, vaultId?: Id<'vlt'>): Promise<void> => {
     const verdict = await limiter.take(limits.counter(scope, key), vaultId);
     if (verdict.allowed) return;
@@ -55,8 +33,16 @@ export function createRouteLimits({
   const keyOf = (req: IncomingMessage, apart: string | undefined): string =>
     [addressKey(clientAddress(req)), apart ?? []].flat().join(' ');
   return {
-    countWrite: ({ userId, vaultId }) => count('management_write', userId, vaultId),
-    requireWithin: async (noun, vaultId, stores) => {
+    /** A request of a person that makes or changes something. */
+    countWrite: ({ userId, vaultId }: Pick<Actor, 'userId' | 'vaultId'>) =>
+      count('management_write', userId, vaultId),
+    /**
+     * Asked in the transaction that made something, once it has written its event: those of an account wait for one another
+     * there, so that each counts what the others made.
+     *
+     * @throws ApiError QUOTA_EXCEEDED where the account now has more of a kind than it may
+     */
+    requireWithin: async (noun: QuotaNoun, vaultId: Id<'vlt'>, stores: Pick<Stores, 'quotas'>) => {
       const limit = limits.quota(noun);
       if ((await stores.quotas.count(vaultId, noun, limit + 1)) <= limit) return;
       const what = noun.replaceAll('_', ' ');
@@ -67,9 +53,19 @@ export function createRouteLimits({
         { details: { limit } },
       );
     },
-    countAccount: (scope, vaultId) => count(scope, vaultId, vaultId),
-    countTarget: (scope, vaultId, target) => count(scope, target, vaultId),
-    countAddress: (scope, req, apart) => count(scope, keyOf(req, apart)),
-    countClient: (scope, clientId, req) => count(scope, keyOf(req, clientId)),
+    countAccount: (scope: AccountScope, vaultId: Id<'vlt'>) => count(scope, vaultId, vaultId),
+    /** @param target id of a thing of the account */
+    countTarget: (scope: TargetScope, vaultId: Id<'vlt'>, target: string) => count(scope, target, vaultId),
+    /** @param apart `form`: counted separately from the page that it is on */
+    countAddress: (scope: AddressScope, req: IncomingMessage, apart?: 'form') =>
+      count(scope, keyOf(req, apart)),
+    /**
+     * Per address and client.
+     *
+     * @param clientId of a client there is: what callers make up would give them a counter of their own each time;
+     *   undefined: it is counted with all else that comes from the address and is no client's
+     */
+    countClient: (scope: 'oauth_token', clientId: string | undefined, req: IncomingMessage) =>
+      count(scope, keyOf(req, clientId)),
   };
 }

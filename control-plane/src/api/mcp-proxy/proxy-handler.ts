@@ -18,7 +18,7 @@ import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
 import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
 import { createStreamResponse } from './stream-response.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
-import { createReceiveBody } from './read-body.ts';
+import { receiveBody } from './read-body.ts';
 import { createErrorResponses } from './error-responses.ts';
 
 const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const satisfies readonly ProxyMethod[];
@@ -43,7 +43,6 @@ export function createProxyHandler(options: {
   const { proxyAccess: access, ongoingUses: ongoing, forward, clientAddress, isOwnHost, baseUrl } = options;
   const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const responses = createErrorResponses(staticHeaders.flat());
-  const receiveBody = createReceiveBody({ access });
   const streamTo = createStreamResponse();
   const rejectMethod = methodNotAllowed(METHODS);
   const checkOrigin = createOriginCheck({
@@ -66,7 +65,7 @@ export function createProxyHandler(options: {
     }
 
     const gone = disconnectSignal(res);
-    const received = await receiveBody(req, keyHash);
+    const received = await receiveBody(access, req, keyHash);
     if (received.outcome === 'denied') return responses.deny(res, { isPost, id: null }, received.denial);
     const { body, release } = received;
     try {

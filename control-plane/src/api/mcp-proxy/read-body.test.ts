@@ -5,7 +5,7 @@ import type { Id } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createBodyMemory, createOpenStreams } from '../../access/concurrency-limits.ts';
 import type { Admittance } from '../../access/decision.ts';
-import { type ReceiveBody, createReceiveBody } from './read-body.ts';
+import { receiveBody } from './read-body.ts';
 
 // Whoever is let in here takes the one place that there is, and has room for 100,000 bytes of body.
 
@@ -17,7 +17,7 @@ let streams: ReturnType<typeof createOpenStreams>;
 let bodies: ReturnType<typeof createBodyMemory>;
 /** What happens between the question who it is and its answer, and whether that was asked. */
 let lookUp: () => Promise<void>;
-let outcome: Promise<Awaited<ReturnType<ReceiveBody>> | Error>;
+let outcome: Promise<Awaited<ReturnType<typeof receiveBody>> | Error>;
 
 const admit = async (_keyHash: string, bytes: number): Promise<Admittance> => {
   await lookUp();
@@ -25,7 +25,7 @@ const admit = async (_keyHash: string, bytes: number): Promise<Admittance> => {
   if (stream === undefined || room === undefined) throw new Error('no place was given back');
   return { outcome: 'admitted', stream, room };
 };
-const receive = createReceiveBody({ access: { admit } });
+const receive = (req: IncomingMessage, keyHash: string) => receiveBody({ admit }, req, keyHash);
 
 let heard: (req: IncomingMessage) => void;
 const server = createServer((req) => heard(req));

@@ -11,38 +11,39 @@ interface ReceivedBody {
   release(): void;
 }
 
-/** @throws ApiError as `readBody` */
-export type ReceiveBody = (req: IncomingMessage, keyHash: string) => Promise<ReceivedBody | Denied>;
-
 /**
  * Reads the body of a proxy's request. A large one counts among the proxy's streams while it is received, and takes its
  * share of memory until the exchange has ended.
+ *
+ * @throws ApiError as `readBody`
  */
-export const createReceiveBody =
-  ({ access }: { readonly access: Pick<ProxyAccess, 'admit'> }): ReceiveBody =>
-  async (req, keyHash) => {
-    let admission: Promise<Admittance> | undefined;
-    const admit = async (): Promise<Denial | undefined> => {
-      admission = access.admit(keyHash, declaredBytes(req));
-      const admittance = await admission;
-      return admittance.outcome === 'denied' ? admittance.denial : undefined;
-    };
-    try {
-      const received = await readAdmittedBody(req, { maxBytes: MAX_BODY_BYTES, admit });
-      if (received.denial !== undefined) return { outcome: 'denied', denial: received.denial };
-      const { body } = received;
-      const admittance = await admission;
-      if (admittance?.outcome !== 'admitted') return { outcome: 'received', body, release: () => undefined };
-      const { stream, room } = admittance;
-      stream.close();
-      room.keep(body.byteLength);
-      return { outcome: 'received', body, release: () => room.close() };
-    } catch (error) {
-      // The sender may be admitted after it is gone.
-      void admission?.then(giveBack, () => undefined);
-      throw error;
-    }
+export async function receiveBody(
+  access: Pick<ProxyAccess, 'admit'>,
+  req: IncomingMessage,
+  keyHash: string,
+): Promise<ReceivedBody | Denied> {
+  let admission: Promise<Admittance> | undefined;
+  const admit = async (): Promise<Denial | undefined> => {
+    admission = access.admit(keyHash, declaredBytes(req));
+    const admittance = await admission;
+    return admittance.outcome === 'denied' ? admittance.denial : undefined;
   };
+  try {
+    const received = await readAdmittedBody(req, { maxBytes: MAX_BODY_BYTES, admit });
+    if (received.denial !== undefined) return { outcome: 'denied', denial: received.denial };
+    const { body } = received;
+    const admittance = await admission;
+    if (admittance?.outcome !== 'admitted') return { outcome: 'received', body, release: () => undefined };
+    const { stream, room } = admittance;
+    stream.close();
+    room.keep(body.byteLength);
+    return { outcome: 'received', body, release: () => room.close() };
+  } catch (error) {
+    // The sender may be admitted after it is gone.
+    void admission?.then(giveBack, () => undefined);
+    throw error;
+  }
+}
 
 function giveBack(admittance: Admittance): void {
   if (admittance.outcome === 'denied') return;

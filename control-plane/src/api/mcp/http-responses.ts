@@ -1,13 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { ErrorCode } from '../../core/errors.ts';
+import { TOO_MANY } from '../http/denial-response.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
 import { type JsonRpcId, type JsonRpcError, errorBody, rateLimitedBody } from '../http/json-rpc.ts';
 import { metadataPathOf } from '../oauth/oauth-paths.ts';
-
-/** Denials with an HTTP status, whatever the message is, in the shape of every other error of this service. */
-type HttpDenial =
-  'METHOD_NOT_ALLOWED' | 'FORBIDDEN' | 'MISSING_KEY' | 'INVALID_KEY' | 'AGENT_INACTIVE' | 'MCP_DISABLED';
 
 /** What a page may ask with: GET and DELETE so that it can read their 405, which clients of the older revisions count on. */
 const METHODS = 'POST, GET, DELETE';
@@ -54,40 +51,24 @@ export function createMcpResponses(staticHeaders: readonly string[], baseUrl: st
       const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
       respond(res, { status: STATUS[code], headers, body: JSON.stringify({ error, code }) });
     },
-    rejectMessage: (
-      res: ServerResponse,
-      cors: readonly string[],
-      id: JsonRpcId,
-      error: JsonRpcError,
-    ): void => {
-      const { status } = error;
-      const body = errorBody(id, error);
-      // The rest of the body is never read, so the connection closes.
-      respond(res, { status, headers: [...json, ...cors], body, closes: !res.req.complete });
-    },
-    limited: (
-      res: ServerResponse,
-      cors: readonly string[],
-      id: JsonRpcId,
-      retryAfterSeconds: number,
-    ): void => {
-      const message = 'Too many requests; try again later.';
-      const body = rateLimitedBody(id, { message, code: 'RATE_LIMITED', retryAfter: retryAfterSeconds });
-      const headers = [...json, ...cors, 'Retry-After', String(retryAfterSeconds)];
+    rejectMessage: (res: ServerResponse, cors: readonly string[], id: JsonRpcId, error: JsonRpcError): void =>
+      respond(res, {
+        status: error.status,
+        headers: [...json, ...cors],
+        body: errorBody(id, error),
+        // The rest of the body is never read, so the connection closes.
+        closes: !res.req.complete,
+      }),
+    limited: (res: ServerResponse, cors: readonly string[], id: JsonRpcId, retryAfter: number): void => {
+      const body = rateLimitedBody(id, { message: TOO_MANY, code: 'RATE_LIMITED', retryAfter });
+      const headers = [...json, ...cors, 'Retry-After', String(retryAfter)];
       respond(res, { status: ERROR_STATUS.RATE_LIMITED, headers, body });
     },
   };
 }
 
 /** Specification, "MCP endpoint": an invalid call is challenged as one without credentials is. */
-const STATUS: Readonly<Record<HttpDenial, number>> = {
-  METHOD_NOT_ALLOWED: ERROR_STATUS.METHOD_NOT_ALLOWED,
-  FORBIDDEN: ERROR_STATUS.FORBIDDEN,
-  MISSING_KEY: 401,
-  INVALID_KEY: 401,
-  AGENT_INACTIVE: ERROR_STATUS.AGENT_INACTIVE,
-  MCP_DISABLED: ERROR_STATUS.MCP_DISABLED,
-};
+const STATUS = { ...ERROR_STATUS, MISSING_KEY: 401, INVALID_KEY: 401 };
 
 const MESSAGES = {
   METHOD_NOT_ALLOWED: 'This endpoint takes POST only: it has neither a stream of its own nor sessions.',
@@ -96,4 +77,9 @@ const MESSAGES = {
   INVALID_KEY: 'This key or token is malformed, expired or revoked, or of another resource.',
   AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
   MCP_DISABLED: 'MCP is off for this agent. Its owner can switch it on.',
-} as const satisfies Record<HttpDenial, string> satisfies Partial<Record<ErrorCode, string>>;
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+/** Denials with an HTTP status, whatever the message is, in the shape of every other error of this service. */
+type HttpDenial = keyof typeof MESSAGES;
+
+export const isHttpDenial = (code: string): code is HttpDenial => code in MESSAGES;

@@ -9,7 +9,7 @@ import { withStaticHeaders } from '../http/static-headers.ts';
 import { resourceOf } from '../oauth/oauth-paths.ts';
 import type { Inbound } from './classify-message.ts';
 import { denialResult } from './denial-result.ts';
-import { createMcpResponses } from './http-responses.ts';
+import { createMcpResponses, isHttpDenial } from './http-responses.ts';
 import { presentedToken } from '../http/credential-from-headers.ts';
 import { type Read, readMessage } from './read-message.ts';
 import type { RespondInProtocol } from './sdk-server.ts';
@@ -63,15 +63,10 @@ export function createMcpHandler(options: {
     if (req.method !== 'POST') return responses.deny(res, cors, 'METHOD_NOT_ALLOWED');
     if (!isOwnHost(req)) return responses.deny(res, cors, 'FORBIDDEN', FOREIGN_HOST);
     if (!origin.allowed) return responses.deny(res, cors, 'FORBIDDEN', FOREIGN_ORIGIN);
-    const presented = presentedToken(req, audience);
-    if (presented.kind === 'missing') return responses.deny(res, cors, 'MISSING_KEY');
-    if (presented.kind === 'malformed') return responses.deny(res, cors, 'INVALID_KEY');
+    const credential = presentedToken(req, audience);
+    if (typeof credential === 'string') return responses.deny(res, cors, credential);
 
-    const who = {
-      credential: presented.credential,
-      channel: 'mcp',
-      sourceAddress: clientAddress(req),
-    } as const;
+    const who = { credential, channel: 'mcp', sourceAddress: clientAddress(req) } as const;
     const { classify } = await protocol();
     const read = await readMessage(req, async () => {
       const decision = await access.decide({ ...who, operation: UNREAD.operation });
@@ -98,13 +93,7 @@ export function createMcpHandler(options: {
 
   async function deny({ id, course }: Inbound, denial: Denial, ...[res, cors]: Writing): Promise<void> {
     const { code } = denial;
-    if (
-      code === 'MISSING_KEY' ||
-      code === 'INVALID_KEY' ||
-      code === 'AGENT_INACTIVE' ||
-      code === 'MCP_DISABLED'
-    )
-      return responses.deny(res, cors, code);
+    if (isHttpDenial(code)) return responses.deny(res, cors, code);
     const result = denialResult(denial);
     if (result !== undefined && course.kind === 'serve') {
       const { respondInProtocol } = await protocol();

@@ -11,6 +11,7 @@ import {
   HTTP_ERROR,
   idIn,
 } from '../http/json-rpc.ts';
+import { isJson } from '../management/parse-input.ts';
 
 /** Far above the longest arguments a tool takes. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -44,7 +45,7 @@ export async function readMessage(
   if (received === undefined) return rejected(TOO_LARGE);
   if (received.denial !== undefined) return received;
   const { body: bytes } = received;
-  if (!isJson(req.headers['content-type'])) return rejected(UNSUPPORTED);
+  if (!isJson(req)) return rejected(UNSUPPORTED);
   // An event stream is never needed here.
   if (!acceptsJson(req.headers.accept)) return rejected(NOT_ACCEPTABLE);
   try {
@@ -57,11 +58,7 @@ export async function readMessage(
   }
 }
 
-const http = (status: number, message: string): JsonRpcError => ({
-  status,
-  code: HTTP_ERROR,
-  message,
-});
+const http = (status: number, message: string): JsonRpcError => ({ status, code: HTTP_ERROR, message });
 
 const TOO_LARGE = http(413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
 const UNSUPPORTED = http(415, 'Send the message as application/json, without a content-encoding.');
@@ -95,10 +92,6 @@ function isPlain({ headers }: IncomingMessage): boolean {
   const coding = headers['content-encoding'];
   return coding === undefined || coding.toLowerCase() === 'identity';
 }
-
-const isJson = (contentType: string | undefined): boolean =>
-  contentType === 'application/json' ||
-  contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 
 /**
  * Drops null members in the parameters of a message, at any depth: programs write null for an absent member (Go for
