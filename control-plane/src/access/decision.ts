@@ -35,10 +35,7 @@ export type Denial =
   /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */
   | ({ readonly code: 'POLICY_DENIED'; readonly retryAfterSeconds?: number } & PolicyDenial);
 
-/** Made once: a denial without particulars is the same value each time. */
-const PLAIN: ReadonlyMap<PlainDenialCode, Denial> = new Map(PLAIN_CODES.map((code) => [code, { code }]));
-
-export const plainDenial = (code: PlainDenialCode): Denial => PLAIN.get(code) ?? { code };
+export const plainDenial = (code: PlainDenialCode): Denial => ({ code });
 
 export interface Denied {
   readonly outcome: 'denied';

@@ -1,13 +1,6 @@
 import { fromBase64url, hashKey, keyDisplayPrefix, newKey, toBase64url, utf8 } from '@svault/shared';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 
-/** A key of an agent or a proxy, which an owner can reveal again: its hash finds it, its wrapped form reveals it. */
-interface StoredKey {
-  readonly keyHash: string;
-  readonly keyPrefix: string;
-  readonly keyWrapped: string;
-}
-
 const KEYS = {
   agt: { prefix: 'svagent', purpose: 'agent-key' },
   prx: { prefix: 'mcp', purpose: 'proxy-key' },
@@ -20,11 +13,8 @@ const purposeOf = (ownerId: KeyOwner): string => `${kindOf(ownerId).purpose}:${o
 
 const kindOf = (ownerId: KeyOwner) => KEYS[ownerId.slice(0, 3) as keyof typeof KEYS];
 
-/** Makes a new key for an agent or a proxy, with its stored form. */
-export function makeStoredKey(
-  ownerId: KeyOwner,
-  masterKeys: MasterKeys,
-): { readonly key: string; readonly stored: StoredKey } {
+/** Makes a new key for an agent or a proxy, which an owner can reveal again: its hash finds it, its wrapped form reveals it. */
+export function makeStoredKey(ownerId: KeyOwner, masterKeys: MasterKeys) {
   const key = newKey(kindOf(ownerId).prefix);
   const keyWrapped = toBase64url(masterKeys.wrap(utf8(key), purposeOf(ownerId)));
   return { key, stored: { keyHash: hashKey(key), keyPrefix: keyDisplayPrefix(key), keyWrapped } };

@@ -10,20 +10,10 @@ const allows = (cidrs: readonly string[], address: string): boolean => {
 };
 
 describe('an allowlist', () => {
-  it.each([
-    [[], '0.0.0.0', false],
-    [[], '::', false],
-    [['192.0.2.0/24'], '192.0.2.255', true],
-    [['192.0.2.0/24'], '192.0.3.0', false],
-    [['198.51.100.7'], '198.51.100.7', true],
-    [['198.51.100.7'], '198.51.100.8', false],
-    [['203.0.113.0/24', '192.0.2.1'], '192.0.2.1', true],
-    [['0.0.0.0/0'], '255.255.255.255', true],
-    [['2001:db8::/32'], '2001:db8:ffff::1', true],
-    [['2001:db8::/32'], '2001:db9::1', false],
-    [['::/0'], '2001:db8::1', true],
-  ])('of %j contains %s: %s', (cidrs, address, expected) => {
-    expect(allows(cidrs, address)).toBe(expected);
+  it('contains nothing where it lists nothing, and everything of its kind where it lists all', () => {
+    for (const address of ['0.0.0.0', '::']) expect(allows([], address)).toBe(false);
+    expect(allows(['0.0.0.0/0'], '255.255.255.255')).toBe(true);
+    expect(allows(['::/0'], '2001:db8::1')).toBe(true);
   });
 
   it('contains the first and the last address of each network, and neither neighbour', () => {

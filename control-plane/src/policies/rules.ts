@@ -44,35 +44,26 @@ const MAX_REQUESTS = 1_000_000;
 const MAX_WINDOW_S = 30 * 24 * 3_600;
 const MAX_USES = 1_000_000_000;
 
-const condition = (allows: (facts: RequestFacts) => boolean): CompiledSettings => ({
-  kind: 'condition',
-  allows,
-});
+const condition = <Fact>(
+  allows: (fact: Fact) => boolean,
+  factOf: (facts: RequestFacts) => Fact,
+): CompiledSettings => ({ kind: 'condition', allows: (facts) => allows(factOf(facts)) });
 
 /** Everything about each type of rule. */
 export const RULES = {
   time_window: {
     schema: z.strictObject({ type: z.literal('time_window'), ...timeWindowMembers }),
-    compile: (settings) => {
-      const isOpen = compileTimeWindow(settings);
-      return condition(({ nowMs }) => isOpen(nowMs));
-    },
+    compile: (settings) => condition(compileTimeWindow(settings), ({ nowMs }) => nowMs),
     reason: 'It is not available at this time.',
   },
   ip_allowlist: {
     schema: z.strictObject({ type: z.literal('ip_allowlist'), ...ipAllowlistMembers }),
-    compile: (settings) => {
-      const isListed = compileIpAllowlist(settings);
-      return condition((facts) => isListed(facts.address()));
-    },
+    compile: (settings) => condition(compileIpAllowlist(settings), (facts) => facts.address()),
     reason: 'It is not available from this network address.',
   },
   geo_restrict: {
     schema: z.strictObject({ type: z.literal('geo_restrict'), ...geoRestrictMembers }),
-    compile: (settings) => {
-      const isAllowed = compileGeoRestrict(settings);
-      return condition((facts) => isAllowed(facts.country()));
-    },
+    compile: (settings) => condition(compileGeoRestrict(settings), (facts) => facts.country()),
     reason: 'It is not available from this location.',
   },
   rate_limit: {
@@ -92,7 +83,7 @@ export const RULES = {
   manual_approval: {
     schema: z.strictObject({ type: z.literal('manual_approval') }),
     // Specification, "ABAC policy": approval is not available, and denies each request.
-    compile: () => condition(() => false),
+    compile: () => ({ kind: 'condition', allows: () => false }),
     reason: 'It needs an approval, and approvals are not available.',
   },
 } as const satisfies { readonly [T in RuleType]: RuleDefinition<T> };

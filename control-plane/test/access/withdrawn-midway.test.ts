@@ -50,35 +50,12 @@ const WITHDRAWALS: Readonly<Record<string, Withdrawal>> = {
       ];
     },
   },
-  'session ended by an owner': {
-    event: 'OAUTH_SESSION_REVOKED',
-    code: 'INVALID_KEY',
-    from: async ({ id }) => {
-      const { accessToken } = await connect(both, id);
-      const { items } = await both.admin('GET', '/api/sessions?limit=100');
-      const session = items.find(({ agentId }: { readonly agentId?: string }) => agentId === id);
-      return [
-        sessionChannel(both.service, accessToken),
-        () => both.admin('DELETE', `/api/sessions/${session.id}`),
-      ];
-    },
-  },
   'MCP disabled, by session': {
     event: 'AGENT_UPDATED',
     code: 'MCP_DISABLED',
     from: by('MCP by session', ...MCP_OFF),
   },
-  'MCP disabled, by key': {
-    event: 'AGENT_UPDATED',
-    code: 'MCP_DISABLED',
-    from: by('MCP by key', ...MCP_OFF),
-  },
   'key rotated': { event: 'KEY_ROTATED', code: 'INVALID_KEY', from: by('MCP by key', '/rotate-key') },
-  'agent suspended, by session': {
-    event: 'AGENT_SUSPENDED',
-    code: 'AGENT_INACTIVE',
-    from: by('MCP by session', '/suspend'),
-  },
   'grant revoked, by session': {
     event: 'GRANT_REVOKED',
     code: 'NO_GRANT',
