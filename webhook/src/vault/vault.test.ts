@@ -7,7 +7,7 @@ import { AeadFailed, aeadReady } from '@svault/server-kit/aead';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import { createMasterKeys } from '@svault/server-kit/master-keys';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
-import { ManualClock } from '@svault/shared';
+import { ManualClock, formatTime } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createAuditStore } from '../sqlite/audit-store.ts';
 import { createRecordStore, createRefreshMarks } from '../sqlite/record-store.ts';
@@ -51,6 +51,42 @@ describe('a page', () => {
     expect(head).toMatchObject({ serviceName: 'a', version: 1 });
     expect(head).not.toHaveProperty('body');
     expect(head).not.toHaveProperty('dataKey');
+  });
+});
+
+describe('a record', () => {
+  it('keeps the time of its first store, and shows that of its last', async () => {
+    const first = formatTime(clock.now());
+    await vault.put('a', plain('first'), options);
+    clock.advance(5_000);
+    await vault.put('a', plain('second'), options);
+    expect(vault.describe('a')).toMatchObject({
+      version: 2,
+      createdAt: first,
+      updatedAt: formatTime(clock.now()),
+    });
+  });
+
+  it.each([
+    [{}, 'none', false],
+    [{ clientSecret: 's' }, 'client_secret_basic', false],
+    [{ mediated: true }, 'client_secret_basic', true],
+    [{ mediated: true, authMethod: 'private_key_jwt' as const }, 'private_key_jwt', true],
+  ])('of a provider %j is refreshed by %s', (more, authMethod, mediated) => {
+    const provider = { tokenUrl: 'https://p.test/t', clientId: 'c', ...more };
+    const { settings } = draftFrom({ tokenType: 'JWT', accessToken: 'a', refreshToken: 'r', provider });
+    expect(settings).toMatchObject({
+      delivery: 'any',
+      allowedHosts: [],
+      hasRefreshToken: true,
+      shareRefreshToken: false,
+      provider: { authMethod, mediated },
+    });
+  });
+
+  it('with an empty refresh token has none', () => {
+    const { settings } = draftFrom({ tokenType: 'JWT', accessToken: 'a', refreshToken: '' });
+    expect(settings).toMatchObject({ hasRefreshToken: false, shareRefreshToken: true, empty: false });
   });
 });
 

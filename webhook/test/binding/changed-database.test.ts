@@ -1,31 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ManualClock, sha256, toBase64url, utf8 } from '@svault/shared';
-import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
-import { type WebhookFixture, keyOf, postForm, startFixture } from '../support/webhook-fixture.ts';
+import { type BoundWebhook, webhookOfTest } from '../support/bound-webhook.ts';
+import { type WebhookFixture, fixtureOfTest, keyOf, postForm } from '../support/webhook-fixture.ts';
 import { command } from '../support/run-webhook.ts';
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-async function bound(): Promise<BoundWebhook> {
-  const webhook = await boundWebhook({ clock: new ManualClock(Date.now()) });
-  cleanUps.push(() => webhook.remove());
-  return webhook;
-}
-
-async function unbound(): Promise<WebhookFixture> {
-  const fixture = await startFixture({
-    clock: new ManualClock(Date.now()),
-    env: { SV_WEBHOOK_SETUP_TOKEN: '' },
-  });
-  cleanUps.push(() => fixture.stop());
-  return fixture;
-}
+const bound = (): Promise<BoundWebhook> => webhookOfTest({ clock: new ManualClock(Date.now()) });
+const unbound = (): Promise<WebhookFixture> =>
+  fixtureOfTest({ clock: new ManualClock(Date.now()), env: { SV_WEBHOOK_SETUP_TOKEN: '' } });
 
 function write(dataDir: string, sql: string): void {
   const db = new Database(join(dataDir, 'webhook.db'));
@@ -101,8 +85,7 @@ describe('who writes the webhook’s database without its master key', () => {
   });
 
   it('cannot enable a former key again by its row alone, over a restart either', async () => {
-    const fixture = await startFixture({ clock: new ManualClock(Date.now()) });
-    cleanUps.push(() => fixture.stop());
+    const fixture = await fixtureOfTest({ clock: new ManualClock(Date.now()) });
     const { key: first } = await fixture.bind();
     const putBack = copyRows(fixture.folder, BINDING_TABLES);
     const rotated = await fixture.sendSigned({

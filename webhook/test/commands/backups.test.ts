@@ -2,28 +2,20 @@ import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
 import { ManualClock, sha256, toBase64url, utf8 } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { type WebhookFixture, postForm, startFixture } from '../support/webhook-fixture.ts';
+import { type WebhookFixture, fixtureOfTest, postForm } from '../support/webhook-fixture.ts';
 import { type Finished, command } from '../support/run-webhook.ts';
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
 /** On the real time of day, since a restore is a moment of it. */
-async function fixture(env: NodeJS.ProcessEnv = { SV_WEBHOOK_SETUP_TOKEN: '' }): Promise<WebhookFixture> {
-  const fixture = await startFixture({ clock: new ManualClock(Date.now()), env });
-  cleanUps.push(() => fixture.stop());
-  return fixture;
-}
+const fixture = (env: NodeJS.ProcessEnv = { SV_WEBHOOK_SETUP_TOKEN: '' }): Promise<WebhookFixture> =>
+  fixtureOfTest({ clock: new ManualClock(Date.now()), env });
 
 function folder(): string {
   const dir = tempDir();
-  cleanUps.push(() => dir.remove());
+  onTestFinished(() => dir.remove());
   return dir.path;
 }
 

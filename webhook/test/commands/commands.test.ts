@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, fromBase64url, systemClock, toBase64url } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
@@ -10,23 +10,14 @@ import { webhookConfig } from '../../src/config/config.ts';
 import { openContext } from '../../src/context.ts';
 import { startWebhook } from '../../src/serve.ts';
 import { rotateMasterKey } from '../../src/vault/master-key-rotation.ts';
-import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
+import { type BoundWebhook, webhookOfTest } from '../support/bound-webhook.ts';
 import { command, runWebhook, serveProcess } from '../support/run-webhook.ts';
 
-// Processes of their own start slowly on a machine that is busy.
-
 const PLAIN = { tokenType: 'PlainText', value: 'first' };
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 /** On the real time of day, since commands run in processes of their own. */
-async function bound(env: NodeJS.ProcessEnv = {}): Promise<BoundWebhook> {
-  const webhook = await boundWebhook({ clock: new ManualClock(Date.now()), env });
-  cleanUps.push(() => webhook.remove());
-  return webhook;
-}
+const bound = (env: NodeJS.ProcessEnv = {}): Promise<BoundWebhook> =>
+  webhookOfTest({ clock: new ManualClock(Date.now()), env });
 const newKey = (): string => toBase64url(randomBytes(32));
 
 function everyByte(dir: string): Record<string, string> {
@@ -79,7 +70,7 @@ describe('the master key', () => {
 
   it('changes no byte of what a killed process left in the WAL', async () => {
     const dir = tempDir();
-    cleanUps.push(() => dir.remove());
+    onTestFinished(() => dir.remove());
     const webhook = await bound();
     const env = { ...webhook.env, SV_WEBHOOK_DATA_DIR: `${dir.path}/data` };
     const serving = await serveProcess(env);
@@ -267,7 +258,7 @@ describe('backup and restore-backup', () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);
     const dir = tempDir();
-    cleanUps.push(() => dir.remove());
+    onTestFinished(() => dir.remove());
     const file = join(dir.path, 'backup.db');
     expect(await command(webhook.env, 'backup', file)).toMatchObject({ code: 0 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -299,7 +290,7 @@ describe('backup and restore-backup', () => {
 
 it('commands other than serve make no vault', async () => {
   const dir = tempDir();
-  cleanUps.push(() => dir.remove());
+  onTestFinished(() => dir.remove());
   const webhook = await bound();
   const env = { ...webhook.env, SV_WEBHOOK_DATA_DIR: join(dir.path, 'none') };
   for (const args of [

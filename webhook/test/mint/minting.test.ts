@@ -250,6 +250,7 @@ it('a TOTP seed of fewer than 128 bits is stored, and the answer warns without n
     const { status, json, text } = await webhook.store('otp', { tokenType: 'TOTP', secret });
     const warnings = (json.warnings ?? []) as readonly string[];
     expect([status, warnings.map((each) => /has (\d+) bits; RFC 4226/.exec(each)?.[1])]).toEqual([200, bits]);
+    expect('warnings' in json).toBe(bits.length > 0);
     expect(text).not.toContain(secret.slice(0, 6));
     expect((await delivered('otp')).accessToken).toMatch(/^\d{6}$/);
   }

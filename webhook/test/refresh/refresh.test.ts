@@ -42,6 +42,15 @@ describe('an expired token', () => {
     expect(await bench.fetch('first')).toBe(token.accessToken);
   });
 
+  it('is refreshed 30 s before its time, and not 31 s before', async () => {
+    const calls = bench.provider.calls.length;
+    const kept = await bench.store('31 s', { expiresIn: 31 });
+    expect(await bench.fetch('31 s')).toBe(kept.accessToken);
+    const over = await bench.store('30 s', { expiresIn: 30 });
+    expect(await bench.fetch('30 s')).not.toBe(over.accessToken);
+    expect(callsSince(calls)).toBe(1);
+  });
+
   it('is refreshed by one call for 200 who ask at once', async () => {
     const { provider } = bench;
     await bench.store('wanted');
