@@ -9,7 +9,7 @@ import {
   makePlace,
   serveOn,
 } from './support/management-service.ts';
-import { ownerLinkToken } from './support/owner-link.ts';
+import { makeOwnerLink } from './support/beside-the-service.ts';
 import { type LoggedEvent, type TestAgent, stepsOn } from './support/service-steps.ts';
 import { gist } from './support/refusals.ts';
 import { withdrawals } from './support/withdrawals.ts';
@@ -116,7 +116,7 @@ describe.runIf(inject('redis') !== undefined)(`two services (${NO_REDIS})`, () =
   test('what lets a person in is over at the other for the next request: an admin key, a session', async () => {
     const { key, adminKey } = (await one.admin('POST', '/api/admin-keys', { body: { name: 'k' } })).json;
     const byKey = clientOf(other.running.url, { authorization: `Bearer ${key}` });
-    const token = await ownerLinkToken(place.env, one.clock);
+    const token = new URL(await makeOwnerLink(one)).searchParams.get('token');
     const signedIn = await one.anyone('POST', '/api/login/link', { body: { token } });
     const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
     const bySession = clientOf(other.running.url, { cookie });

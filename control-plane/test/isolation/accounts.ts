@@ -10,7 +10,7 @@ import {
 } from '../support/management-service.ts';
 import { registerClient } from '../support/consent-page.ts';
 import { type ClientSession, REDIRECT, connect } from '../support/oauth-client.ts';
-import { ownerLinkToken } from '../support/owner-link.ts';
+import { makeOwnerLink } from '../support/beside-the-service.ts';
 import type { RequestFields } from './document.ts';
 
 /** What a place of a request may name, beside a list's cursor. */
@@ -114,7 +114,8 @@ async function openAccount(
 
   /** @param client what the browser calls itself */
   const signIn = async (client: string): Promise<string> => {
-    const token = await ownerLinkToken(env, clock);
+    const link = await makeOwnerLink({ clock, place: { ...service.place, env } });
+    const token = new URL(link).searchParams.get('token');
     const headers = { 'user-agent': client };
     const answer = await anyone('POST', '/api/login/link', { body: { token }, headers });
     return answer.headers.get('set-cookie')?.split(';')[0] ?? '';

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ownerLinkToken } from '../support/owner-link.ts';
+import { makeOwnerLink } from '../support/beside-the-service.ts';
 import {
   BASE_URL,
   clientOf,
@@ -16,9 +16,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const service = useService();
 
 /** As the subcommand makes one: a first start prints one, and only that. */
-const freshToken = async (): Promise<string> =>
-  (await ownerLinkToken(service.place.env, service.clock)) ?? '';
-const freshLink = async (): Promise<string> => `${BASE_URL}/login/link?token=${await freshToken()}`;
+const freshLink = (): Promise<string> => makeOwnerLink(service);
+const freshToken = async (): Promise<string> => new URL(await freshLink()).searchParams.get('token') ?? '';
 
 describe('the owner link', () => {
   test('opening the owner link consumes nothing, and posting its token works once', async () => {

@@ -1,11 +1,11 @@
 import { silentLogger } from '@svault/server-kit/logger';
 import type { Id } from '@svault/shared';
-import { makeLoginLink } from '../../src/sign-in/login-link.ts';
+import { makeOwnerLink as ownerLink } from '../../src/commands/control-plane.ts';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { rootKeysOf } from '../../src/context.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
-import { BASE_URL, type ManagementService } from './management-service.ts';
+import type { ManagementService } from './management-service.ts';
 
 /** The database of a service as somebody beside it has it; to be closed. */
 export function openBeside({ place, clock }: Pick<ManagementService, 'clock' | 'place'>): Promise<Database> {
@@ -47,16 +47,11 @@ export const addTokens = (service: Beside, serviceNames: readonly string[]): Pro
   );
 
 /** A fresh link, as the subcommand makes it. */
-export async function makeOwnerLink(service: Beside): Promise<string> {
-  let url = '';
-  const { id } = (await service.admin('GET', '/api/me')).json as { id: Id<'usr'> };
-  await within(service, async ({ stores }, vaultId) => {
-    const owner = await stores.users.get(vaultId, id);
-    if (owner === undefined) throw new Error('there is no owner');
-    ({ url } = await makeLoginLink(stores, owner, { baseUrl: BASE_URL, clock: service.clock }));
-  });
-  return url;
-}
+export const makeOwnerLink = ({
+  place,
+  clock,
+}: Pick<ManagementService, 'clock' | 'place'>): Promise<string> =>
+  ownerLink(controlPlaneConfig(place.env), clock);
 
 /** Many events at once, as a change of many things would write them. */
 export const addEvents = (service: Beside, count: number): Promise<void> =>
