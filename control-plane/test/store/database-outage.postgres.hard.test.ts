@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type PostgresServer, startPostgres } from '@svault/test-kit/postgres-server';
 import { administer, databaseUrl } from '@svault/test-kit/test-database';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { databaseSetting } from '../../src/config/database-setting.ts';
@@ -146,30 +145,6 @@ describe('the server', () => {
 });
 
 describe('a lock', () => {
-  async function heldFor(ms: number, statement: string): Promise<void> {
-    const holder = new pg.Client({ connectionString: postgres.url });
-    await holder.connect();
-    await holder.query('BEGIN');
-    await holder.query(statement);
-    await delay(ms);
-    await holder.query('COMMIT');
-    await holder.end();
-  }
-
-  test.each([
-    ['of the account', 'SELECT svault_lock(id) FROM vaults'],
-    ['of the log', 'LOCK TABLE audit_events IN ACCESS EXCLUSIVE MODE'],
-    ['of what a decision reads', 'LOCK TABLE agents IN ACCESS EXCLUSIVE MODE'],
-  ])('%s, for 30 seconds, under load', async (_what, statement) => {
-    const before = await successes();
-    const { asks, stop } = load();
-    await expect.poll(() => asks.length, { timeout: 30_000 }).toBeGreaterThan(200);
-    await heldFor(30_000, statement);
-    const backAt = performance.now();
-    await delay(BACK_WITHIN_MS);
-    await expectNothingLost(before, await stop(), backAt);
-  });
-
   test('of a process that has stopped in the middle of a change is given to the next in 5 seconds', async () => {
     const vaultId = (await storedState(postgres.url).value('SELECT id FROM vaults')) as never;
     const address = databaseSetting.parse(postgres.url);

@@ -1,8 +1,9 @@
-import { ManualClock, newId } from '@svault/shared';
+import { type Id, ManualClock, newId } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/store/database.ts';
 import { rewrapDataKey } from '../../src/store/data-encryption-key.ts';
 import { type StorePlace, keyOf, makeStorePlace } from './open-store.ts';
+import { storeAccess } from './stored-access.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock();
@@ -103,6 +104,19 @@ describe('a unit of work', () => {
     await expect(failed).rejects.toThrow(/unique/i);
     expect(runs).toBeLessThan(5);
   });
+});
+
+test('agents and admin keys are read without their hash and key', async () => {
+  const { vaultId, userId, agentId } = await storeAccess(database, clock);
+  const { adminKeys, agents } = database.stores;
+  const times = { createdAt: NOW, lastUsedAt: undefined };
+  const key = { vaultId, userId, name: 'n', origin: 'api', keyPrefix: 'svadmin_', ...times } as const;
+  const id: Id<'adk'> = newId('adk');
+  await adminKeys.add({ id, ...key, keyHash: 'h' });
+  expect(await adminKeys.findByHash('h')).toEqual({ id, ...key, role: 'admin' });
+  expect(await adminKeys.list(vaultId, { limit: 1, after: undefined })).toEqual({ items: [{ id, ...key }] });
+  const read = JSON.stringify(await agents.get(vaultId, agentId));
+  expect([read.includes('hash'), read.includes('rapped')]).toEqual([false, false]);
 });
 
 describe('the data encryption key', () => {

@@ -87,9 +87,4 @@ describe('oauthClients', () => {
     await forget();
     expect(await has(once)).toBe(false);
   });
-
-  test('has no row for a client with a metadata document', async () => {
-    await noteClientUse(database.stores, 'https://app.example/client.json', clock);
-    await noteClientUse(database.stores, newId('ocl'), clock);
-  });
 });
