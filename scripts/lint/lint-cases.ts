@@ -17,9 +17,15 @@ export interface CodeCase {
 const PACKAGES: readonly ImportCase[] = [
   {
     file: 'shared/src/ids.ts',
-    refuses: `@svault/server-kit/logger node:fs node:fs/promises node:http node:net undici express`.split(
-      /\s+/,
-    ),
+    refuses: [
+      '@svault/server-kit/logger',
+      'node:fs',
+      'node:fs/promises',
+      'node:http',
+      'node:net',
+      'undici',
+      'express',
+    ],
     allows: ['node:crypto', './bytes.ts'],
   },
   {
@@ -39,10 +45,13 @@ const PACKAGES: readonly ImportCase[] = [
   },
   {
     file: 'server-kit/src/logger.ts',
-    refuses:
-      `@svault/webhook/serve @svault/control-plane/serve @svault/test-kit/clock undici node:http`.split(
-        /\s+/,
-      ),
+    refuses: [
+      '@svault/webhook/serve',
+      '@svault/control-plane/serve',
+      '@svault/test-kit/clock',
+      'undici',
+      'node:http',
+    ],
     allows: ['@svault/shared', 'pino', 'express', 'better-sqlite3'],
   },
   {
@@ -93,8 +102,15 @@ const LAYERS: readonly ImportCase[] = (
     refuses: [
       `@svault/${other}/serve`,
       `../../../${other}/src/serve.ts`,
-      ...`../../../shared/src/ids.ts @svault/test-kit/clock express better-sqlite3 kysely undici node:https
-        @svault/server-kit/sqlite @svault/server-kit/raw-body`.split(/\s+/),
+      '../../../shared/src/ids.ts',
+      '@svault/test-kit/clock',
+      'express',
+      'better-sqlite3',
+      'kysely',
+      'undici',
+      'node:https',
+      '@svault/server-kit/sqlite',
+      '@svault/server-kit/raw-body',
       `../${store}/vault-store.ts`,
       `../${routes}/health.ts`,
       '../http/authenticate.ts',
@@ -112,7 +128,11 @@ const LAYERS: readonly ImportCase[] = (
   {
     file: `${server}/src/${routes}/health.ts`,
     refuses: [
-      ...`better-sqlite3 undici node:crypto @svault/shared/egress @svault/server-kit/sqlite`.split(/\s+/),
+      'better-sqlite3',
+      'undici',
+      'node:crypto',
+      '@svault/shared/egress',
+      '@svault/server-kit/sqlite',
       `../${store}/vault-store.ts`,
       '../context.ts',
       '../commands/backup.ts',

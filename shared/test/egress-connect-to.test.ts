@@ -72,7 +72,11 @@ describe('calls that are connected elsewhere', () => {
     'a?x:1=b:2',
     'a#x:1=b:2',
     'a\\x:1=b:2',
-    ...`*:443=b:2 a:0=b:2 a:1=b:0 a.:1=b:2 [::1%25eth0]:1=b:2`.split(/\s+/),
+    '*:443=b:2',
+    'a:0=b:2',
+    'a:1=b:0',
+    'a.:1=b:2',
+    '[::1%25eth0]:1=b:2',
   ])('are named by a host and a port and nothing more: %s is refused', (entry) => {
     expect(() => createEgress({ allow: [], connectTo: [entry] })).toThrow(RangeError);
   });

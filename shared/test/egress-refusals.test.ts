@@ -4,11 +4,34 @@ import { type Egress, createEgress, EgressRefused } from '@svault/shared/egress'
 import { type CountingServer, countingServer } from './counting-server.ts';
 
 /** R9: what reaches the loopback by another name or notation. The port is filled in. */
-const LOOPBACK_LITERALS =
-  `127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 0x7F.0x0.0x0.0x1 017700000001 0177.0.0.1
-  127.0.0.1. 0 0.0.0.0 [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1]
-  [64:ff9b::127.0.0.1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001::7f00:1] [::ffff:0:127.0.0.1] １２７.0.0.1
-  127。0。0。1 %31%32%37.0.0.1`.split(/\s+/);
+const LOOPBACK_LITERALS = [
+  '127.0.0.1',
+  '127.1',
+  '127.0.1',
+  '2130706433',
+  '0x7f000001',
+  '0x7f.1',
+  '0x7F.0x0.0x0.0x1',
+  '017700000001',
+  '0177.0.0.1',
+  '127.0.0.1.',
+  '0',
+  '0.0.0.0',
+  '[::1]',
+  '[::]',
+  '[0:0:0:0:0:0:0:1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[::127.0.0.1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b:1::7f00:1]',
+  '[2002:7f00:1::]',
+  '[2001::7f00:1]',
+  '[::ffff:0:127.0.0.1]',
+  '１２７.0.0.1',
+  '127。0。0。1',
+  '%31%32%37.0.0.1',
+];
 
 /** How both ways to call are refused; told apart where they differ. */
 const refusal = async (egress: Egress, url: string): Promise<string> => {

@@ -15,16 +15,32 @@ describe('the address of a client metadata document', () => {
 
   it.each([
     '',
-    ...`ocl_AAAAAAAAAAAAAAAAAAAAAA app.example/client.json //app.example/client.json
-      http://app.example/client.json http://localhost/client.json ftp://app.example/client.json
-      file:///client.json javascript:alert(1) https://app.example https://app.example/
-      https://app.example?client https://app.example/client.json# https://app.example/client.json#x
-      https://user@app.example/client.json https://user:pass@app.example/client.json
-      https://@app.example/client.json https://app.example/./client.json
-      https://app.example/a/../client.json https://app.example/a/%2e%2e/client.json
-      https://app.example/%2E/client.json https://app.example/.. HTTPS://app.example/client.json
-      https://App.example/client.json https://app.example:443/client.json https://bücher.example/client
-      https://app.example/clïent`.split(/\s+/),
+    'ocl_AAAAAAAAAAAAAAAAAAAAAA',
+    'app.example/client.json',
+    '//app.example/client.json',
+    'http://app.example/client.json',
+    'http://localhost/client.json',
+    'ftp://app.example/client.json',
+    'file:///client.json',
+    'javascript:alert(1)',
+    'https://app.example',
+    'https://app.example/',
+    'https://app.example?client',
+    'https://app.example/client.json#',
+    'https://app.example/client.json#x',
+    'https://user@app.example/client.json',
+    'https://user:pass@app.example/client.json',
+    'https://@app.example/client.json',
+    'https://app.example/./client.json',
+    'https://app.example/a/../client.json',
+    'https://app.example/a/%2e%2e/client.json',
+    'https://app.example/%2E/client.json',
+    'https://app.example/..',
+    'HTTPS://app.example/client.json',
+    'https://App.example/client.json',
+    'https://app.example:443/client.json',
+    'https://bücher.example/client',
+    'https://app.example/clïent',
     'https://app.example/a b',
     'https://app.example\\client.json',
     ' https://app.example/client.json',

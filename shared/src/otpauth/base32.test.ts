@@ -28,12 +28,23 @@ describe('base32', () => {
     expect(bytesOf('MZ')).toBe(bytesOf('MY'));
   });
 
-  it.each(['', '   ', ...`= A ABC ABCDEF MZXW0 MZXW1 MZXW8 MZ=XQ MZXW6_ ſſ https://a`.split(/\s+/)])(
-    'is not %j',
-    (text) => {
-      expect(normalBase32(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    '   ',
+    '=',
+    'A',
+    'ABC',
+    'ABCDEF',
+    'MZXW0',
+    'MZXW1',
+    'MZXW8',
+    'MZ=XQ',
+    'MZXW6_',
+    'ſſ',
+    'https://a',
+  ])('is not %j', (text) => {
+    expect(normalBase32(text)).toBeUndefined();
+  });
 
   it('gives no bytes of another text', () => {
     expect(() => base32Bytes('a!')).toThrow(RangeError);

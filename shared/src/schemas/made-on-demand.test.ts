@@ -72,7 +72,12 @@ describe('a minter', () => {
 
   it.each([
     ...[
-      ...`us-east-1.evil.example evil.example/x us-east-1# us-east-1@evil US-EAST-1 a`.split(/\s+/),
+      'us-east-1.evil.example',
+      'evil.example/x',
+      'us-east-1#',
+      'us-east-1@evil',
+      'US-EAST-1',
+      'a',
       '',
       '../x-1',
     ]
@@ -108,9 +113,11 @@ describe('a minter', () => {
     ),
     ...['', 'a b', 'a"b', 'x'.repeat(65)].map((appId) => ({ ...GITHUB, appId })),
     ...[
-      ...`https://a:b@api.example https://api.example/?x https://api.example/#x ftp://a api.example`.split(
-        /\s+/,
-      ),
+      'https://a:b@api.example',
+      'https://api.example/?x',
+      'https://api.example/#x',
+      'ftp://a',
+      'api.example',
       '',
     ]
       .concat([

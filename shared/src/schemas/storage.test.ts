@@ -66,10 +66,22 @@ describe('storage operations', () => {
     expect(accepts(operation)).toBe(false);
   });
 
-  it.each(
-    `Host content-length Transfer-Encoding connection keep-alive TE trailer upgrade expect via forwarded
-    X-Forwarded-For proxy-authorization sv-ticket`.split(/\s+/),
-  )('set no %s by a template', (name) => {
+  it.each([
+    'Host',
+    'content-length',
+    'Transfer-Encoding',
+    'connection',
+    'keep-alive',
+    'TE',
+    'trailer',
+    'upgrade',
+    'expect',
+    'via',
+    'forwarded',
+    'X-Forwarded-For',
+    'proxy-authorization',
+    'sv-ticket',
+  ])('set no %s by a template', (name) => {
     expect(accepts({ ...PUT, headerTemplates: { [name]: 'x' } })).toBe(false);
   });
 

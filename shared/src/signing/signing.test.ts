@@ -191,10 +191,27 @@ describe('the parser', () => {
 
   it('throws nothing but its own refusal, whatever the two headers hold', () => {
     const piece = fc.constantFrom(
-      ...`sv = ( ) "@method" "@path" " ; created 1 =1 , : AAAA`.split(/\s+/),
+      'sv',
+      '=',
+      '(',
+      ')',
+      '"@method"',
+      '"@path"',
+      '"',
+      ';',
+      'created',
+      '1',
+      '=1',
+      ',',
+      ':',
+      'AAAA',
       ' ',
       '\\',
-      ...`%" @ ?1 - .`.split(/\s+/),
+      '%"',
+      '@',
+      '?1',
+      '-',
+      '.',
       '\u0000',
       'é',
       '\n',
@@ -251,7 +268,15 @@ describe('the parser', () => {
   });
 
   it('survives values that can be read and not be written', () => {
-    for (const odd of `@999999999999999 @-999999999999999 -0 -0.0004 %"%e2%82%ac" :=: :A:`.split(/\s+/)) {
+    for (const odd of [
+      '@999999999999999',
+      '@-999999999999999',
+      '-0',
+      '-0.0004',
+      '%"%e2%82%ac"',
+      ':=:',
+      ':A:',
+    ]) {
       const changed = withField(sign(), 'signature-input', (value) =>
         value.replace(/created=\d+/, `created=${odd}`),
       );

@@ -179,7 +179,22 @@ describe('the reader of tickets', () => {
 
   it('throws nothing but its own refusal, whatever the signed claims hold', () => {
     const header = '{"alg":"HS256","typ":"sv-ticket+jwt","kid":"k1"}';
-    const claim = fc.constantFrom(...`iss aud sub op svc jti iat exp gnt rfp cnf htm prx ifv`.split(/\s+/));
+    const claim = fc.constantFrom(
+      'iss',
+      'aud',
+      'sub',
+      'op',
+      'svc',
+      'jti',
+      'iat',
+      'exp',
+      'gnt',
+      'rfp',
+      'cnf',
+      'htm',
+      'prx',
+      'ifv',
+    );
     fc.assert(
       fc.property(fc.constantFrom(CREDENTIAL, STORE, PROXY), claim, fc.jsonValue(), (claims, name, value) => {
         const changed = JSON.stringify({ ...claims, [name]: value });
