@@ -249,7 +249,7 @@ test('Each row of the table has an attack', () => {
 test('The rows are those of PROTOCOL.md section 1', () => {
   const text = readFileSync(new URL('../../shared/PROTOCOL.md', import.meta.url), 'utf8');
   const lines = text.split('\n');
-  const start = lines.findIndex((line) => line.startsWith('| A broken-in service tries to'));
+  const start = lines.findIndex((line) => line.startsWith('| A compromised service tries to'));
   const table = lines.slice(start + 2, lines.indexOf('', start));
   expect(table.map((line) => line.split('|')[1]?.trim())).toEqual(ROWS);
 });
