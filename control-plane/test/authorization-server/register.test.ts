@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { addressGroup } from '../../src/core/address.ts';
 import { useService } from '../support/use-service.ts';
 
 const PATH = '/api/mcp-oauth/register';
@@ -34,6 +35,8 @@ describe('client registration (RFC 7591)', () => {
       scope: 'mcp',
     });
     expect(answer.headers.get('cache-control')).toBe('no-store');
+    const group = 'SELECT address_group FROM oauth_clients WHERE id = ?';
+    expect(await service.place.state.value(group, answer.json.client_id)).toBe(addressGroup('127.0.0.1'));
     const again = await register({ redirect_uris: [REDIRECT] });
     expect(again.json.client_id).not.toBe(answer.json.client_id);
   });

@@ -1,4 +1,4 @@
-import { ManualClock, newId } from '@svault/shared';
+import { ManualClock, formatTime, newId } from '@svault/shared';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { beginCliLogin, pendingCliLogin } from '../../src/sign-in/cli/login.ts';
 import { noteClientAsked, noteClientUse } from '../../src/authorization-server/clients.ts';
@@ -83,6 +83,19 @@ describe('OAuth clients without a use', () => {
     await flood((n) => `203.0.113.${n % 256}`, 150, LARGE);
     expect(await known([asked])).toBe(0);
   });
+});
+
+test('registerClient makes room in 8 MiB among the clients that were never used', async () => {
+  const waiting = await register('198.51.100.7');
+  const redirectUris = ['x'.repeat(1024 * 1024)];
+  for (let n = 0; n < 9; n += 1) {
+    const client = { name: 'n', redirectUris, createdAt: formatTime(clock.now()) };
+    await database.stores.oauthClients.add({ ...client, id: newId('ocl'), uri: undefined }, '203.0.113');
+  }
+  const newest = await register('198.51.100.8');
+  expect(await heldBytes()).toBeLessThanOrEqual(8 * 1024 * 1024);
+  expect(await heldBytes()).toBeGreaterThan(6 * 1024 * 1024);
+  expect(await known([waiting, newest])).toBe(2);
 });
 
 describe('command-line sign-ins that wait for approval', () => {
