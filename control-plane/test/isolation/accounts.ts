@@ -65,7 +65,10 @@ export interface TwoAccounts {
 }
 
 /** Two accounts on one service, each with a webhook: the place is served once for each, so that both are made. */
-export async function twoAccounts(more: Readonly<Record<string, string>> = {}): Promise<TwoAccounts> {
+export async function twoAccounts(
+  more: Readonly<Record<string, string>> = {},
+  options?: Parameters<typeof serveOn>[2],
+): Promise<TwoAccounts> {
   const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
   const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8', ...more });
   const first = await serveOn(place, clock);
@@ -75,7 +78,7 @@ export async function twoAccounts(more: Readonly<Record<string, string>> = {}): 
     SV_BOOTSTRAP_EMAIL: 'stranger@example.org',
     SV_BOOTSTRAP_ADMIN_KEY: newKey('svadmin'),
   };
-  const service = await serveOn({ ...place, env }, clock);
+  const service = await serveOn({ ...place, env }, clock, options);
   const [owner, stranger] = [
     await openAccount(service, place.env, clock),
     await openAccount(service, env, clock),

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Fault } from '../support/faulty-webhook.ts';
-import { type TwoAccounts, twoAccounts } from '../isolation/accounts.ts';
+import { twoAccounts } from '../isolation/accounts.ts';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 
 /* A hostile webhook costs its own account only (SECURITY.md, "One account's machine"). */
@@ -123,13 +124,10 @@ describe('a webhook whose answers are too large', () => {
 });
 
 describe('a webhook that never answers', () => {
-  let accounts: TwoAccounts;
-  beforeEach(async () => {
-    accounts = await twoAccounts();
-  });
-  afterEach(() => accounts.stop());
-
   it('does not delay the interrupted key rotation of another account', async () => {
+    const jobs = jobsByHand();
+    const accounts = await twoAccounts({}, { startJob: jobs.startJob });
+    onTestFinished(() => accounts.stop());
     const { owner, stranger } = accounts;
     const both = [owner, stranger];
     const unfinished: Fault = { status: 500, body: '{"error":"no","code":"INTERNAL"}' };
@@ -145,7 +143,9 @@ describe('a webhook that never answers', () => {
     const isComplete = async (account: (typeof both)[number]): Promise<boolean> =>
       account.webhook !== first &&
       account.webhook.served.some(({ keyId, path }) => keyId === 'k2' && path === '/v1/health');
+    const run = jobs.run('key rotation');
     await expect.poll(async () => (await Promise.all(both.map(isComplete))).includes(true)).toBe(true);
     never.resolve(undefined);
+    await run;
   });
 });

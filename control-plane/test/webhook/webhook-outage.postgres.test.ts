@@ -9,23 +9,21 @@ import { type TestAgent, stepsOn } from '../support/service-steps.ts';
 type Service = Awaited<ReturnType<typeof serveOn>>;
 
 let place: Place;
+let jobs: ReturnType<typeof jobsByHand>[];
 let services: Service[];
 let webhook: FaultyWebhook;
 let agent: TestAgent;
 
-/** @param startJobs one each; by timers where there are none */
-async function start(startJobs: readonly ReturnType<typeof jobsByHand>['startJob'][] = []): Promise<void> {
+beforeEach(async () => {
   place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8' });
+  jobs = Array.from({ length: 3 }, jobsByHand);
   services = [];
-  for (let n = 0; n < 3; n++) {
-    const startJob = startJobs[n];
-    services.push(await serveOn(place, services[0]?.clock, startJob && { startJob }));
-  }
+  for (const { startJob } of jobs) services.push(await serveOn(place, services[0]?.clock, { startJob }));
   const [first] = services as [Service, ...Service[]];
   webhook = await startFaultyWebhook(first.clock);
   await first.admin('POST', '/api/webhook/bind', { body: webhook.offer() });
   agent = await stepsOn(first.running.url, first.admin).agent('github');
-}
+});
 afterEach(async () => {
   await webhook.shut();
   for (const { running } of services) await running.close();
@@ -41,11 +39,6 @@ const look = ({ admin }: Service) => admin('GET', '/api/webhook');
 const at = (n: number): Service => services[n] as Service;
 
 describe('an outage that one of three processes finds', () => {
-  let jobs: ReturnType<typeof jobsByHand>[];
-  beforeEach(async () => {
-    jobs = Array.from({ length: 3 }, jobsByHand);
-    await start(jobs.map(({ startJob }) => startJob));
-  });
   /** Runs the prober's tick of all processes, or of some. */
   const exchange = async (...which: number[]): Promise<void> => {
     for (const n of which) await jobs[n]?.run('webhook probes');
@@ -87,29 +80,4 @@ describe('an outage that one of three processes finds', () => {
     await expect.poll(async () => (await exchange(0, 1, 2), statuses())).toEqual([307, 307, 307]);
     expect([probes, webhook.probes]).toEqual([1, 1]);
   });
-});
-
-it('a webhook that is cut off for five seconds is used again by all three after the first answered probe', async () => {
-  await start();
-  const online = (): Promise<boolean[]> =>
-    Promise.all(
-      services.map(async ({ admin }) => (await admin('GET', '/api/overview')).json.webhook.online as boolean),
-    );
-  let refused = 0;
-  const cutOffAt = performance.now();
-  webhook.fault = (path, body) => {
-    if (path === '/v1/health' && body === '') refused += 1;
-    return { status: 503, body: 'no upstream' };
-  };
-  await look(at(0));
-  await expect.poll(online).toEqual([false, false, false]);
-  expect(await statuses()).toEqual([503, 503, 503]);
-  // Never more than one a second, however many processes there are.
-  await expect.poll(() => refused).toBeGreaterThanOrEqual(5);
-  expect(refused).toBeLessThanOrEqual((performance.now() - cutOffAt) / 1_000 + 1);
-  const before = refused;
-  webhook.fault = undefined;
-  await expect.poll(online).toEqual([true, true, true]);
-  expect(await statuses()).toEqual([307, 307, 307]);
-  expect([webhook.probes, refused]).toEqual([1, before]);
 });
