@@ -119,7 +119,15 @@ describe('a webhook that reports another log at each call', () => {
     await write();
     await deliver(await waiting());
     expect(await reports()).toMatchObject([
-      { detail: { knownEpoch: 'first', seenEpoch: 'second' } },
+      {
+        outcome: 'error',
+        detail: {
+          contradiction: 'EPOCH_CHANGED',
+          webhookId: WEBHOOK,
+          knownEpoch: 'first',
+          seenEpoch: 'second',
+        },
+      },
       { detail: { knownEpoch: 'second', seenEpoch: 'third' } },
     ]);
   });

@@ -18,21 +18,6 @@ describe('shipping the log', () => {
 
   const arrived = (): string[] => service.webhook.events.map(({ id }) => id);
 
-  it('sends every event in order, from the first one on', async () => {
-    const agent = await service.agent('github');
-    await service.bind();
-    await agent.get('github');
-    await agent.get('unknown');
-    await eventually(async () => expect(arrived()).toEqual(await written()));
-    expect(service.webhook.events.at(-1)).toMatchObject({
-      eventType: 'AGENT_CREDENTIAL_ACCESS',
-      outcome: 'denied',
-      agentId: agent.id,
-      serviceName: 'unknown',
-      detail: { code: 'NO_GRANT' },
-    });
-  });
-
   it('loses, reorders and repeats nothing in two outages with a restart between them, while events are written', async () => {
     await service.bind();
     let { admin, running } = service;
@@ -79,34 +64,25 @@ describe('shipping the log', () => {
     await running.close();
   });
 
-  it.each([
-    ['EPOCH_CHANGED', { epoch: 'second' }],
-    ['LOG_SHORTENED', { epoch: 'first', seq: 1 }],
-  ])('reports a webhook log that contradicts what was seen: %s, once', async (contradiction, head) => {
-    await service.bind();
-    await eventually(async () => expect(arrived()).toEqual(await written()));
-    service.webhook.head = head;
-    await service.agent();
-    const reports = () => service.log('&eventType=WEBHOOK_LOG_CONTRADICTION');
-    await eventually(async () =>
-      expect(await reports()).toMatchObject([
-        { outcome: 'error', detail: { contradiction, webhookId: service.webhook.webhookId } },
-      ]),
-    );
-    await service.agent();
-    await eventually(async () => expect(arrived()).toEqual(await written()));
-    expect(await reports()).toHaveLength(1);
-  });
-
   it('keeps events while no webhook is bound', async () => {
     await service.bind();
     await eventually(async () => expect(arrived()).toEqual(await written()));
     await service.admin('DELETE', '/api/webhook');
-    await service.agent('github');
+    const agent = await service.agent('github');
+    await agent.get('unknown');
     const before = arrived().length;
     expect(await service.bind()).toMatchObject({ status: 201 });
     await eventually(async () => expect(arrived()).toEqual(await written()));
     expect(arrived().length).toBeGreaterThan(before + 2);
+    expect(service.webhook.events).toContainEqual(
+      expect.objectContaining({
+        eventType: 'AGENT_CREDENTIAL_ACCESS',
+        outcome: 'denied',
+        agentId: agent.id,
+        serviceName: 'unknown',
+        detail: { code: 'NO_GRANT' },
+      }),
+    );
   });
 });
 
