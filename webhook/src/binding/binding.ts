@@ -1,6 +1,12 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { BindingCodes } from './binding-codes.ts';
-import { type BindingStore, type KeyState, type SecretWrapper, keyPurpose } from './binding-store.ts';
+import {
+  type BindingStore,
+  type KeyState,
+  type SecretWrapper,
+  type StoredBinding,
+  keyPurpose,
+} from './binding-store.ts';
 
 interface BindingKey {
   /** 32 bytes. */
@@ -9,14 +15,7 @@ interface BindingKey {
 }
 
 /** The binding as the rest of the webhook sees it. */
-interface Binding {
-  /** The audience of tickets. */
-  readonly webhookId: string;
-  /** The issuer of tickets, byte for byte. */
-  readonly serviceBaseUrl: string;
-  readonly vaultId: string;
-  /** False until the first valid request under the exchanged key. */
-  readonly complete: boolean;
+interface Binding extends StoredBinding {
   /** undefined for an unknown key and for an expired former one. */
   keyFor(keyId: string): BindingKey | undefined;
 }

@@ -44,27 +44,10 @@ export function deliveryModeOf(
   }
 }
 
-/** A verified ticket, not consumed yet. */
-interface UnclaimedTicket<Rejection extends string> {
-  readonly ticket: CredentialTicket;
-  /** Consumes it in an open transaction. */
-  claimNow(): 'claimed' | Rejection;
-}
-
 interface Delivered {
   readonly contentType: string;
   readonly body: string;
 }
-
-/**
- * Delivers a credential against a ticket.
- *
- * @returns the body and its type, or why the ticket could not be claimed
- * @throws ApiError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of {@link CurrentCredentials}
- */
-export type Deliver = <Rejection extends string>(
-  unclaimed: UnclaimedTicket<Rejection>,
-) => Promise<Delivered | { readonly unclaimable: Rejection }>;
 
 /** What the log says of a use, and the answer. */
 interface Decided {
@@ -74,6 +57,8 @@ interface Decided {
 }
 
 /**
+ * Delivers a credential against a ticket.
+ *
  * The claim of the ticket and the log entry are one commit, and the answer waits until it is on the disk; a rejection
  * consumes the ticket and is logged alike. If a provider or minter must be called, the ticket is claimed first, so
  * that it causes one call at most, and the entry follows with the result.
@@ -83,7 +68,7 @@ export function createDeliver(deps: {
   readonly credentials: CurrentCredentials;
   readonly audit: Pick<AuditLog, 'append' | 'appendNow'>;
   readonly commit: GroupCommit;
-}): Deliver {
+}) {
   const { vault, credentials, audit, commit } = deps;
 
   /** @returns a function if a provider or minter must be called */
@@ -106,7 +91,16 @@ export function createDeliver(deps: {
     }
   };
 
-  return async ({ ticket, claimNow }) => {
+  /**
+   * @param unclaimed a verified ticket; `claimNow` consumes it in an open transaction
+   * @returns the body and its type, or why the ticket could not be claimed
+   * @throws ApiError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of {@link CurrentCredentials}
+   */
+  return async <Rejection extends string>(unclaimed: {
+    readonly ticket: CredentialTicket;
+    claimNow(): 'claimed' | Rejection;
+  }): Promise<Delivered | { readonly unclaimable: Rejection }> => {
+    const { ticket, claimNow } = unclaimed;
     const decision = decide(ticket);
     const outcome = await commit.run(() => {
       const claimed = claimNow();
@@ -120,6 +114,8 @@ export function createDeliver(deps: {
     return decided.finish();
   };
 }
+
+export type Deliver = ReturnType<typeof createDeliver>;
 
 function delivered(ticket: CredentialTicket, current: CurrentCredential, mode: DeliveryMode): Decided {
   const { jti, gnt, rfp } = ticket;

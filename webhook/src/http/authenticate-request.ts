@@ -24,40 +24,6 @@ interface ReceiveOptions {
   readonly refuseFormerKey?: boolean;
 }
 
-/** A signed request with a valid signature and body, whose nonce is not claimed yet. */
-interface VerifiedRequestBody {
-  readonly body: Buffer;
-  /**
-   * Claims the nonce in an open transaction, so that the claim is durable together with what the request is for.
-   * Anything but `claimed` must be answered by {@link RequestAuthentication.refuse}.
-   */
-  claimNow(): ClaimOutcome;
-  /** Claims it in the next group commit. @throws ApiError SIGNATURE_INVALID */
-  claim(): Promise<void>;
-}
-
-/**
- * Receives a signed request (PROTOCOL.md section 3). It checks headers, key, MAC and times first, from the head alone,
- * so it reads no byte of an unauthenticated body. Then come the body up to its cap, its digest, and the nonce, whose
- * claim is durable when this resolves. Parse the body only after that.
- *
- * @returns the key that signed it (current by now, if it was pending), and the body
- * @throws ApiError SIGNATURE_INVALID, the same bytes for every reason, which only the log has; as `readBody`
- */
-export type RequestReceiver = (
-  req: IncomingMessage,
-  options: ReceiveOptions,
-) => Promise<{ readonly keyId: string; readonly body: Buffer }>;
-
-/** Authenticates signed requests, whole or in two halves. */
-export interface RequestAuthentication {
-  readonly receive: RequestReceiver;
-  /** As {@link RequestReceiver}, all but the nonce. */
-  verify(req: IncomingMessage, options: ReceiveOptions): Promise<VerifiedRequestBody>;
-  /** Logs why, and returns the one error for it. */
-  refuse(req: IncomingMessage, reason: string, cause?: unknown): Error;
-}
-
 /** PROTOCOL.md section 3: how far the clocks may differ. */
 const SKEW_SECONDS = 30;
 const NO_BODY = new Uint8Array();
@@ -65,6 +31,7 @@ const NO_BODY = new Uint8Array();
 /** Why a message is rejected after its own checks; thrown in this file only. */
 class Unauthenticated extends Error {}
 
+/** Authenticates signed requests (PROTOCOL.md section 3), whole or in two halves. */
 export function createRequestAuthentication(deps: {
   readonly binding: BindingReader;
   readonly claimOnce: Pick<ClaimOnce, 'request'>;
@@ -73,7 +40,7 @@ export function createRequestAuthentication(deps: {
   readonly clock: Clock;
   readonly webhookUrl: string;
   readonly logger: Pick<CountedLog, 'warn'>;
-}): RequestAuthentication {
+}) {
   const { claimOnce, commit } = deps;
   const readMessage = createSignedMessageReader(deps.webhookUrl);
 
@@ -111,16 +78,16 @@ export function createRequestAuthentication(deps: {
     }
   };
 
-  const verify = async (
-    req: IncomingMessage,
-    { maxBytes, refuseFormerKey = false }: ReceiveOptions,
-  ): Promise<VerifiedRequestBody & { readonly keyId: string }> => {
+  const verify = async (req: IncomingMessage, options: ReceiveOptions) => {
+    const { maxBytes, refuseFormerKey = false } = options;
     rejectByHead(req, { maxBytes });
     const head = readMessage(req, NO_BODY);
     const { parsed, request } = orRefuse(req, () => verifyHead(head, refuseFormerKey));
     const body = await readBody(req, { maxBytes, sender: 'known' });
     orRefuse(req, () => verifySignatureBody({ ...head, body }, parsed));
+    /** In an open transaction, so that the claim is durable with what the request is for. */
     const claimNow = (): ClaimOutcome => claimOnce.request(request);
+    /** In the next group commit. @throws ApiError SIGNATURE_INVALID */
     const claim = async (): Promise<void> => {
       const outcome = await commit.run(claimNow);
       if (outcome !== 'claimed') throw refuse(req, outcome);
@@ -129,15 +96,28 @@ export function createRequestAuthentication(deps: {
   };
 
   return {
-    receive: async (req, options) => {
+    /**
+     * Checks headers, key, MAC and times first, from the head alone, so it reads no byte of an unauthenticated body. Then
+     * come the body up to its cap, its digest, and the nonce, whose claim is durable when this resolves. Parse the body
+     * only after that.
+     *
+     * @returns the key that signed it (current by now, if it was pending), and the body
+     * @throws ApiError SIGNATURE_INVALID, the same bytes for every reason, which only the log has; as `readBody`
+     */
+    receive: async (req: IncomingMessage, options: ReceiveOptions) => {
       const { keyId, body, claim } = await verify(req, options);
       await claim();
       return { keyId, body };
     },
+    /** As `receive`, all but the nonce. A claim that is not `claimed` must be answered by `refuse`. */
     verify,
+    /** Logs why, and returns the one error for it. */
     refuse,
   };
 }
+
+export type RequestAuthentication = ReturnType<typeof createRequestAuthentication>;
+export type RequestReceiver = RequestAuthentication['receive'];
 
 /** undefined for an error that is no rejection, such as a database that takes no writes. */
 function reasonOf(error: unknown): string | undefined {

@@ -44,38 +44,10 @@ export function bearerTicketOf(req: IncomingMessage): string | undefined {
   return only === undefined || others.length > 0 ? undefined : BEARER.exec(only[1].trim())?.[1];
 }
 
-/** A ticket whose signature, claims and times are valid, and which is not consumed yet. */
-interface VerifiedTicket<Op extends TicketOp> {
-  readonly ticket: TicketFor<Op>;
-  /**
-   * Consumes the ticket in an open transaction, so that the claim is durable together with what the ticket is for.
-   * Anything but `claimed` must be answered by {@link TicketAuthenticator.refuse}.
-   */
-  claimNow(): ClaimOutcome;
-}
-
-/** Authenticates tickets (PROTOCOL.md section 4). Every rejection is the same 401; the log has the reason. */
-export interface TicketAuthenticator {
-  /**
-   * Verifies a ticket and consumes it; the claim is durable when this resolves. A ticket that fails verification is
-   * not consumed. (A `proxy` ticket is never claimed: the nonce of the request around it stops replays.)
-   *
-   * @param token as sent; undefined if there was none, or more than one
-   * @throws ApiError TICKET_INVALID
-   */
-  authenticate<Op extends Exclude<TicketOp, 'proxy'>>(
-    op: Op,
-    token: string | undefined,
-  ): Promise<TicketFor<Op>>;
-  /** The first half of {@link TicketAuthenticator.authenticate}, for a caller that claims in a larger transaction. */
-  verify<Op extends TicketOp>(op: Op, token: string | undefined): VerifiedTicket<Op>;
-  /** Logs why, and returns the one error for it. */
-  refuse(op: TicketOp, reason: string, cause?: unknown): Error;
-}
-
 /** Why a ticket is rejected before or after its own checks; thrown in this file only. */
 class Unusable extends Error {}
 
+/** Authenticates tickets (PROTOCOL.md section 4). Every rejection is the same 401; the log has the reason. */
 export function createTicketAuthenticator(deps: {
   readonly binding: BindingReader;
   readonly claimOnce: Pick<ClaimOnce, 'ticket'>;
@@ -83,10 +55,10 @@ export function createTicketAuthenticator(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<CountedLog, 'warn'>;
-}): TicketAuthenticator {
+}) {
   const { claimOnce, isFresh, commit, clock, logger } = deps;
 
-  const read = <Op extends TicketOp>(op: Op, token: string | undefined): VerifiedTicket<Op> => {
+  const read = <Op extends TicketOp>(op: Op, token: string | undefined) => {
     const binding = deps.binding();
     if (token === undefined) throw new Unusable('missing_or_repeated');
     if (binding === undefined) throw new Unusable('not_bound');
@@ -106,7 +78,9 @@ export function createTicketAuthenticator(deps: {
     const untilMs = ticketClaimUntil(ticket) * 1000;
     const stale = isFresh(ticket.iat, untilMs);
     if (stale !== undefined) throw new Unusable(stale);
-    return { ticket, claimNow: () => claimOnce.ticket({ keyId, jti: ticket.jti, untilMs }) };
+    /** In an open transaction, so that the claim is durable with what the ticket is for. */
+    const claimNow = (): ClaimOutcome => claimOnce.ticket({ keyId, jti: ticket.jti, untilMs });
+    return { ticket, claimNow };
   };
 
   const refuse = (op: TicketOp, reason: string, cause?: unknown): Error => {
@@ -116,7 +90,7 @@ export function createTicketAuthenticator(deps: {
       cause,
     });
   };
-  const verify = <Op extends TicketOp>(op: Op, token: string | undefined): VerifiedTicket<Op> => {
+  const verify = <Op extends TicketOp>(op: Op, token: string | undefined) => {
     try {
       return read(op, token);
     } catch (error) {
@@ -127,13 +101,27 @@ export function createTicketAuthenticator(deps: {
   };
 
   return {
-    authenticate: async (op, token) => {
+    /**
+     * Verifies a ticket and consumes it; the claim is durable when this resolves. A ticket that fails verification is
+     * not consumed. (A `proxy` ticket is never claimed: the nonce of the request around it stops replays.)
+     *
+     * @param token as sent; undefined if there was none, or more than one
+     * @throws ApiError TICKET_INVALID
+     */
+    authenticate: async <Op extends Exclude<TicketOp, 'proxy'>>(
+      op: Op,
+      token: string | undefined,
+    ): Promise<TicketFor<Op>> => {
       const { ticket, claimNow } = verify(op, token);
       const outcome = await commit.run(claimNow);
       if (outcome !== 'claimed') throw refuse(op, outcome);
       return ticket;
     },
+    /** The first half, for a caller that claims in a larger transaction; `refuse` answers all but `claimed`. */
     verify,
+    /** Logs why, and returns the one error for it. */
     refuse,
   };
 }
+
+export type TicketAuthenticator = ReturnType<typeof createTicketAuthenticator>;

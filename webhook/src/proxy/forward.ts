@@ -31,25 +31,22 @@ const TIMEOUTS: Timeouts = { headMs: 28_000, idleMs: 5 * 60_000 };
 /** Left for the upstream, however long the caller waited before. */
 const MIN_HEAD_MS = 1_000;
 
-/**
- * Calls an upstream and streams its answer, without the fields that end here.
- *
- * Resolves when the whole answer was passed on, when it broke after its head (its stream to the caller is destroyed
- * then, so that a part is not taken for the whole), and when the caller disconnected.
- *
- * @throws ApiError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take`
- *   was called
- */
-export type Forward = (call: UpstreamCall, scrub: Scrub, take: TakeAnswer) => Promise<void>;
-
 type Scrub = (fields: AnswerHead['fields']) => AnswerHead['fields'];
 
+/** Calls an upstream and streams its answer, without the fields that end here. */
 export function createForward(deps: {
   readonly egress: Pick<Egress, 'stream'>;
   readonly timeouts?: Timeouts;
-}): Forward {
+}) {
   const { egress, timeouts = TIMEOUTS } = deps;
-  return async ({ waitedMs, ...call }, scrub, take) => {
+  /**
+   * Resolves when the whole answer was passed on, when it broke after its head (its stream to the caller is destroyed
+   * then, so that a part is not taken for the whole), and when the caller disconnected.
+   *
+   * @throws ApiError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take`
+   *   was called
+   */
+  return async ({ waitedMs, ...call }: UpstreamCall, scrub: Scrub, take: TakeAnswer): Promise<void> => {
     let begun = false;
     try {
       const times = { headTimeoutMs: headTimeLeft(timeouts, waitedMs), idleTimeoutMs: timeouts.idleMs };
@@ -64,6 +61,8 @@ export function createForward(deps: {
     }
   };
 }
+
+export type Forward = ReturnType<typeof createForward>;
 
 /** How long an upstream may take for its head after the caller waited this long. */
 export const headTimeLeft = ({ headMs }: Pick<Timeouts, 'headMs'>, waitedMs: number): number =>

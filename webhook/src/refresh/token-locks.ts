@@ -11,24 +11,6 @@ export interface TokenLock {
   release(): void;
 }
 
-/**
- * Mutual exclusion of calls to the provider by token: the control plane with its lease, or the webhook itself
- * (PROTOCOL.md section 7). In memory: a restart drops leases.
- */
-export interface TokenLocks {
-  /**
-   * Locks a token for a time on the monotonic clock.
-   *
-   * @returns the seconds to wait, if it is locked or another caller waits for it
-   * @throws as {@link TokenLocks.lock}
-   */
-  tryLock(serviceName: string, forMs: number): TokenLock | { readonly busySeconds: number };
-  /** Waits for the lock, one caller at a time for each token. @throws ApiError UNAVAILABLE when the program stops */
-  lock(serviceName: string): Promise<TokenLock>;
-  /** Rejects everyone who waits, and every later call. */
-  close(): void;
-}
-
 interface Holder extends TokenLock {
   endsAtMs: number;
   readonly released: Promise<void>;
@@ -39,7 +21,11 @@ const POLL_MS = 250;
 /** An estimate of what is left of a provider call that is under way. */
 const CALL_SECONDS = 5;
 
-export function createTokenLocks(clock: Pick<Clock, 'monotonic'>): TokenLocks {
+/**
+ * Mutual exclusion of calls to the provider by token: the control plane with its lease, or the webhook itself
+ * (PROTOCOL.md section 7). In memory: a restart drops leases.
+ */
+export function createTokenLocks(clock: Pick<Clock, 'monotonic'>) {
   const holders = new Map<string, Holder>();
   const waiting = new Set<string>();
   const closing = new AbortController();
@@ -70,14 +56,21 @@ export function createTokenLocks(clock: Pick<Clock, 'monotonic'>): TokenLocks {
     endsAtMs === Infinity ? CALL_SECONDS : Math.max(1, Math.ceil((endsAtMs - clock.monotonic()) / 1000));
 
   return {
-    tryLock: (serviceName, forMs) => {
+    /**
+     * Locks a token for a time on the monotonic clock.
+     *
+     * @returns the seconds to wait, if it is locked or another caller waits for it
+     * @throws ApiError UNAVAILABLE when the program stops
+     */
+    tryLock: (serviceName: string, forMs: number): TokenLock | { readonly busySeconds: number } => {
       if (closing.signal.aborted) throw stopping();
       const holder = holderOf(serviceName);
       if (holder !== undefined) return { busySeconds: busySeconds(holder) };
       if (waiting.has(serviceName)) return { busySeconds: CALL_SECONDS };
       return start(serviceName, clock.monotonic() + forMs);
     },
-    lock: async (serviceName) => {
+    /** Waits for the lock, one caller at a time for each token. @throws ApiError UNAVAILABLE when the program stops */
+    lock: async (serviceName: string): Promise<TokenLock> => {
       waiting.add(serviceName);
       try {
         for (let holder = holderOf(serviceName); holder !== undefined; holder = holderOf(serviceName)) {
@@ -92,9 +85,12 @@ export function createTokenLocks(clock: Pick<Clock, 'monotonic'>): TokenLocks {
       if (closing.signal.aborted) throw stopping();
       return start(serviceName, Infinity);
     },
+    /** Rejects everyone who waits, and every later call. */
     close: () => closing.abort(),
   };
 }
+
+export type TokenLocks = ReturnType<typeof createTokenLocks>;
 
 /** The answer to a refresh that begins after the stop. */
 export const stopping = (): Error => new ApiError('UNAVAILABLE', 'the webhook stops');

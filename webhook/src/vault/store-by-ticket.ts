@@ -125,21 +125,12 @@ function normalTime(text: string | undefined): string | undefined {
 /**
  * Stores the record that a body describes under the name in the ticket. The ticket is consumed by now, so a rejection
  * is logged.
- *
- * @param readBody parses the body; its refusal is logged too
- * @throws ApiError INVALID_REQUEST, VERSION_CONFLICT
  */
-export type StoreByTicket = (ticket: StoreTicket, readBody: () => StoreBody) => Promise<StoreAnswer>;
-
-/** See {@link StoreByTicket}. */
 export function createStoreByTicket(deps: {
   readonly vault: Pick<Vault, 'put'>;
   readonly audit: Pick<AuditLog, 'append'>;
-}): StoreByTicket {
-  const readOrLog = async (
-    ticket: StoreTicket,
-    readBody: () => StoreBody,
-  ): Promise<{ readonly draft: RecordDraft; readonly warnings: readonly string[] }> => {
+}) {
+  const readOrLog = async (ticket: StoreTicket, readBody: () => StoreBody) => {
     try {
       const body = readBody();
       return { draft: draftFrom(body), warnings: warningsOf(body) };
@@ -155,10 +146,16 @@ export function createStoreByTicket(deps: {
       throw error;
     }
   };
-  return async (ticket, readBody) => {
+  /**
+   * @param readBody parses the body; its refusal is logged too
+   * @throws ApiError INVALID_REQUEST, VERSION_CONFLICT
+   */
+  return async (ticket: StoreTicket, readBody: () => StoreBody): Promise<StoreAnswer> => {
     const { svc: serviceName, sub, ifv: ifVersion } = ticket;
     const { draft, warnings } = await readOrLog(ticket, readBody);
     const { version } = await deps.vault.put(serviceName, draft, { ifVersion, subject: subjectOf(sub) });
     return { serviceName, version, ...(warnings.length > 0 && { warnings: [...warnings] }) };
   };
 }
+
+export type StoreByTicket = ReturnType<typeof createStoreByTicket>;
