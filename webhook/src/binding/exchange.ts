@@ -9,7 +9,7 @@ import {
   utf8,
   verifySignature,
 } from '@svault/shared';
-import { type ExchangeAnswer, exchangeRequestSchema } from '@svault/shared/schemas';
+import { type ExchangeAnswer, type RotateAnswer, exchangeRequestSchema } from '@svault/shared/schemas';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
 import { ApiError, signatureInvalid } from '../errors.ts';
@@ -21,6 +21,7 @@ import {
   type StoredCode,
   codePurpose,
   keyPurpose,
+  newHmacSecret,
   newKeyId,
 } from './binding-store.ts';
 
@@ -136,3 +137,29 @@ export type Exchange = ReturnType<typeof createExchange>;
 const isSame = (latest: StoredCode | undefined, code: StoredCode): boolean =>
   latest !== undefined && constantTimeEqual(latest.codeHash, code.codeHash);
 const codeUsed = (): Error => new ApiError('CODE_USED', 'this code was used already');
+
+/**
+ * Makes a pending key (PROTOCOL.md section 5.1). It replaces a pending one, never the current one, so a lost answer
+ * does no harm: the control plane asks again.
+ */
+export function createKeyRotation(deps: {
+  readonly bindings: Pick<BindingStore, 'keyState' | 'putPendingKey'>;
+  readonly secrets: Pick<SecretWrapper, 'wrap'>;
+  readonly commit: GroupCommit;
+}) {
+  const { bindings, secrets, commit } = deps;
+  /** @throws ApiError SIGNATURE_INVALID if the key that signed the request is no longer the current one */
+  return async (signedBy: string): Promise<RotateAnswer> => {
+    const keyId = newKeyId();
+    const secret = newHmacSecret();
+    const done = await commit.run(() => {
+      if (bindings.keyState(signedBy) !== 'current') return false;
+      bindings.putPendingKey({ id: keyId, wrappedSecret: secrets.wrap(secret, keyPurpose(keyId)) });
+      return true;
+    });
+    if (!done) throw signatureInvalid('key_gone');
+    return { keyId, hmacSecret: toBase64url(secret) };
+  };
+}
+
+export type RotateKey = ReturnType<typeof createKeyRotation>;

@@ -4,8 +4,7 @@ import { type ParsedSignature, SignatureRefused, type SignedMessage, parseSignat
 import { rotateRequestSchema } from '@svault/shared/schemas';
 import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
 import { respondJson } from '@svault/server-kit/respond';
-import type { Exchange } from '../binding/exchange.ts';
-import type { RotateKey } from '../binding/rotation.ts';
+import type { Exchange, RotateKey } from '../binding/exchange.ts';
 import { ApiError } from '../errors.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
