@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type AdminClient, createAdminClient } from '@svault/compose/admin-client';
 import { bind, parseRegistrationLink } from '@svault/compose/binding';
@@ -10,7 +12,6 @@ import { type RunningWebhook, startWebhook } from '@svault/webhook/serve';
 import { registrationLinkByPage } from './bind-by-page.ts';
 import { ON_BUSY_MACHINE } from './busy-machine.ts';
 import { LogSink } from './log-sink.ts';
-import { startRecordingProxy } from './recording-proxy.ts';
 import { tempDir } from './temp-dir.ts';
 import { makeTestDatabase } from './test-database.ts';
 
@@ -73,7 +74,7 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     if (url === undefined) throw new Error(`the ${program} is stopped`);
     return url;
   };
-  const tap = await startRecordingProxy(() => ({ port: Number(new URL(listening('webhook')).port) }));
+  const tap = await startWiretap(() => running.webhook?.url);
   const env = {
     SV_EGRESS_ALLOW: '127.0.0.0/8',
     SV_BASE_URL: BASE_URL,
@@ -147,5 +148,45 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     stop,
     start,
     close,
+  };
+}
+
+/**
+ * Forwards TCP to another address on this machine and keeps a copy of all that passes.
+ *
+ * @param target asked at each connection, so that the other side may move; undefined while there is none
+ */
+async function startWiretap(target: () => string | undefined) {
+  const chunks: Buffer[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const url = target();
+    if (url === undefined) return void client.destroy();
+    const upstream = connect(Number(new URL(url).port), '127.0.0.1');
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (chunk: Buffer) => void chunks.push(chunk));
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** Every byte that passed in either direction, connection after connection. */
+    recorded: () => Buffer.concat(chunks),
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
   };
 }
