@@ -1,4 +1,5 @@
 import { type Clock, type Id, formatTime, hashKey, parseTime } from '@svault/shared';
+import { eventBy } from '../core/actor.ts';
 import type { AccessToken, OauthSession } from '../core/oauth-session.ts';
 import type { Session } from '../core/session.ts';
 import type { Stores } from '../core/stores.ts';
@@ -54,14 +55,8 @@ export async function openOauthSession(
     { sessionId: session.id, agentId, clientId, audience, codeHash, refreshHash },
     access,
   );
-  await stores.audit.append({
-    vaultId: session.vaultId,
-    userId: session.userId,
-    agentId,
-    eventType: 'OAUTH_SESSION_CREATED',
-    outcome: 'success',
-    detail: { sessionId: session.id, clientId, client: session.client },
-  });
+  const detail = { sessionId: session.id, clientId, client: session.client };
+  await stores.audit.append(eventBy(session, 'OAUTH_SESSION_CREATED', { agentId, detail }));
   return issuedTokens(pair, access, clock);
 }
 

@@ -15,11 +15,11 @@ export interface Actor {
   readonly credentialId: Id<'adk'> | Id<'ses'>;
 }
 
-/** The event of a change by this actor. */
+/** The event of a change by a user. */
 export function eventBy(
-  actor: Actor,
+  { vaultId, userId }: Pick<Actor, 'userId' | 'vaultId'>,
   eventType: AuditEventType,
   facts: Pick<NewAuditEvent, 'agentId' | 'proxyId' | 'serviceName' | 'detail'> = {},
 ): NewAuditEvent {
-  return { vaultId: actor.vaultId, userId: actor.userId, eventType, outcome: 'success', ...facts };
+  return { vaultId, userId, eventType, outcome: 'success', ...facts };
 }

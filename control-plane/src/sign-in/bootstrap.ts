@@ -1,4 +1,5 @@
 import { type Clock, type Secret, formatTime, hashKey, keyDisplayPrefix, newId } from '@svault/shared';
+import { eventBy } from '../core/actor.ts';
 import { PLACEHOLDER_EMAIL, type User } from '../core/user.ts';
 import type { Stores } from '../core/stores.ts';
 
@@ -46,17 +47,13 @@ async function namePlaceholder(
 ): Promise<User | undefined> {
   const placeholder = await stores.users.findByEmail(PLACEHOLDER_EMAIL);
   if (placeholder === undefined) return undefined;
-  await stores.vaults.lockForUpdate(placeholder.vaultId);
+  const { id: userId, vaultId } = placeholder;
+  await stores.vaults.lockForUpdate(vaultId);
   // Another process that starts at the same time may have been first.
   const named = await stores.users.findByEmail(email);
   if (named !== undefined) return named;
-  await stores.users.setEmail(placeholder.vaultId, placeholder.id, email);
-  await stores.audit.append({
-    vaultId: placeholder.vaultId,
-    userId: placeholder.id,
-    eventType: 'MEMBER_UPDATED',
-    outcome: 'success',
-  });
+  await stores.users.setEmail(vaultId, userId, email);
+  await stores.audit.append(eventBy({ vaultId, userId }, 'MEMBER_UPDATED'));
   return { ...placeholder, email };
 }
 
@@ -73,20 +70,16 @@ async function ensureAdminKey(
     throw new Error(
       'SV_BOOTSTRAP_ADMIN_KEY is in use by another account or as a key made in the console: choose a new one',
     );
-  const event = { vaultId, userId, outcome: 'success' } as const;
+  const owner = { vaultId, userId };
   if (previous !== undefined) {
     await stores.adminKeys.remove(vaultId, previous.id);
-    await stores.audit.append({
-      ...event,
-      eventType: 'ADMIN_KEY_DELETED',
-      detail: { adminKeyId: previous.id },
-    });
+    const detail = { adminKeyId: previous.id };
+    await stores.audit.append(eventBy(owner, 'ADMIN_KEY_DELETED', { detail }));
   }
   const id = newId('adk');
   await stores.adminKeys.add({
     id,
-    vaultId,
-    userId,
+    ...owner,
     name: 'settings',
     origin: 'settings',
     keyHash,
@@ -94,7 +87,7 @@ async function ensureAdminKey(
     createdAt,
     lastUsedAt: undefined,
   });
-  await stores.audit.append({ ...event, eventType: 'ADMIN_KEY_CREATED', detail: { adminKeyId: id } });
+  await stores.audit.append(eventBy(owner, 'ADMIN_KEY_CREATED', { detail: { adminKeyId: id } }));
 }
 
 /** Creates an account: a vault and its owner. @param email from `normalizeEmail` */
@@ -107,6 +100,6 @@ export async function createAccount(
   const owner: User = { id: newId('usr'), vaultId, email, role: 'admin', isOwner: true, createdAt };
   await stores.vaults.add({ id: vaultId, createdAt });
   await stores.users.add(owner);
-  await stores.audit.append({ vaultId, userId: owner.id, eventType: 'MEMBER_CREATED', outcome: 'success' });
+  await stores.audit.append(eventBy({ vaultId, userId: owner.id }, 'MEMBER_CREATED'));
   return owner;
 }

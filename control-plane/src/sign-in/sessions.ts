@@ -67,13 +67,8 @@ export async function openSession(
   clock: Clock,
 ): Promise<Session> {
   const opened = await addSession(stores, user, session, clock);
-  await stores.audit.append({
-    vaultId: user.vaultId,
-    userId: user.id,
-    eventType: 'LOGIN',
-    outcome: 'success',
-    detail: { method: session.method, sessionId: opened.id },
-  });
+  const detail = { method: session.method, sessionId: opened.id };
+  await stores.audit.append(eventBy(opened, 'LOGIN', { detail }));
   return opened;
 }
 

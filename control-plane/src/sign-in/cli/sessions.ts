@@ -1,6 +1,6 @@
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, formatTime, hashKey, parseTime } from '@svault/shared';
-import type { Actor } from '../../core/actor.ts';
+import { type Actor, eventBy } from '../../core/actor.ts';
 import type { KeptKeys, Session } from '../../core/session.ts';
 import type { Stores } from '../../core/stores.ts';
 import type { User } from '../../core/user.ts';
@@ -78,7 +78,10 @@ export async function refreshCliSession(
 
   const state = refreshTokenState(refreshToken, { refreshHash: keys.refreshHash, previous }, clock);
   if (state === 'reused') {
-    await endReusedSession(stores, session);
+    const { id, vaultId, userId } = session;
+    await stores.sessions.remove(vaultId, id, userId);
+    const detail = { sessionId: id, memberId: userId, reason: 'a rotated refresh token was reused' };
+    await stores.audit.append(eventBy(session, 'SESSION_REVOKED', { detail }));
     return undefined;
   }
   const rotation = createRotation({ families: cliTokens, name: 'cli-rotation', masterKeys, clock });
@@ -89,20 +92,6 @@ export async function refreshCliSession(
   const { accessHash, accessExpiresAt } = keys;
   await stores.cliSessions.rotate(session.id, next, { ...rotated, accessHash, accessExpiresAt });
   return grantOf(pair, next, user, clock);
-}
-
-async function endReusedSession(
-  stores: Pick<Stores, 'audit' | 'sessions'>,
-  { id, vaultId, userId }: Session,
-): Promise<void> {
-  await stores.sessions.remove(vaultId, id, userId);
-  await stores.audit.append({
-    vaultId,
-    userId,
-    eventType: 'SESSION_REVOKED',
-    outcome: 'success',
-    detail: { sessionId: id, memberId: userId, reason: 'a rotated refresh token was reused' },
-  });
 }
 
 function storedKeys(pair: TokenPair, session: Session, clock: Clock): KeptKeys {

@@ -1,5 +1,6 @@
 import { type Clock, formatTime } from '@svault/shared';
 import { type Identity, PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../../core/user.ts';
+import { eventBy } from '../../core/actor.ts';
 import { createAccount } from '../bootstrap.ts';
 import { type SignedIn, signInBrowser } from '../sessions.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -66,18 +67,13 @@ async function lockedUser(
 
 async function bind(
   stores: Pick<Stores, 'audit' | 'identities'>,
-  { id, vaultId }: User,
+  { id: userId, vaultId }: User,
   identity: Identity,
   clock: Clock,
 ): Promise<void> {
-  await stores.identities.bind(identity, id, formatTime(clock.now()));
-  await stores.audit.append({
-    vaultId,
-    userId: id,
-    eventType: 'MEMBER_UPDATED',
-    outcome: 'success',
-    detail: { memberId: id, change: 'identity' },
-  });
+  await stores.identities.bind(identity, userId, formatTime(clock.now()));
+  const detail = { memberId: userId, change: 'identity' };
+  await stores.audit.append(eventBy({ vaultId, userId }, 'MEMBER_UPDATED', { detail }));
 }
 
 const UNVERIFIED =
