@@ -74,22 +74,12 @@ export function settledAttempt(
     failures: failed,
     nextAt: formatTime(nowMs + pauseMs),
   });
-  switch (result.outcome) {
-    case 'refreshed':
-      return after(SETTLED_MS, 0);
-    // No refresh was attempted.
-    case 'limited':
-    case 'busy':
-      return after(Math.min(result.retryAfterSeconds * 1_000, MAX_PAUSE_MS), failures);
-    // The next list shows by the version whether the webhook refreshed it.
-    case 'accepted':
-    case 'failed':
-    case 'not_refreshable':
-    case 'provider_not_configured':
-    case 'reauth_needed':
-    case 'webhook_unavailable':
-      return after(backOffMs(failures + 1, random), failures + 1);
-  }
+  if (result.outcome === 'refreshed') return after(SETTLED_MS, 0);
+  // Limited or busy: no refresh was attempted.
+  if ('retryAfterSeconds' in result)
+    return after(Math.min(result.retryAfterSeconds * 1_000, MAX_PAUSE_MS), failures);
+  // Also where the webhook accepted it: the next list shows by the version whether it was refreshed.
+  return after(backOffMs(failures + 1, random), failures + 1);
 }
 
 /**
