@@ -6,22 +6,7 @@ import type { NewAuditEvent } from '../core/audit-event.ts';
  * Coalesces denials that a caller can cause without limit into one event per caller, code and minute, with `count`: a
  * flood of requests fills neither the log nor the disk.
  */
-export interface DenialCounter {
-  /** Counts a denial into its minute's event. */
-  count(event: NewAuditEvent): void;
-
-  /**
-   * Counts a denial unless it is the first of its minute, which the caller of this function writes at once.
-   * @returns whether it was counted
-   */
-  countRepeat(event: NewAuditEvent): boolean;
-
-  /**
-   * Writes the events of every minute but the present one; with `everything`, of that one too. Denials that cannot be
-   * written are kept, as one event for the whole outage of the log.
-   */
-  flush(everything?: boolean): Promise<void>;
-}
+export type DenialCounter = ReturnType<typeof createDenialCounter>;
 
 const MINUTE_MS = 60_000;
 
@@ -38,10 +23,7 @@ const ANY_MINUTE = -1;
 const callerAndCode = ({ agentId, proxyId, userId, detail }: NewAuditEvent): string =>
   `${agentId ?? proxyId ?? userId} ${String(detail?.['code'])}`;
 
-export function createDenialCounter(options: {
-  readonly audit: AuditWriter;
-  readonly clock: Clock;
-}): DenialCounter {
+export function createDenialCounter(options: { readonly audit: AuditWriter; readonly clock: Clock }) {
   const { audit, clock } = options;
   const buckets = new Map<string, Bucket>();
 
@@ -78,13 +60,19 @@ export function createDenialCounter(options: {
   };
 
   return {
-    count: (event) => void bucketOf(event).bucket.count++,
-    countRepeat: (event) => {
+    /** Counts a denial into its minute's event. */
+    count: (event: NewAuditEvent): void => void bucketOf(event).bucket.count++,
+    /** Counts a denial unless it is the first of its minute, which the caller writes at once. @returns whether it counted */
+    countRepeat: (event: NewAuditEvent): boolean => {
       const { bucket, known } = bucketOf(event);
       if (known) bucket.count++;
       return known;
     },
-    flush: async (everything = false) => {
+    /**
+     * Writes the events of every minute but the present one; with `everything`, of that one too. Denials that cannot be
+     * written are kept, as one event for the whole outage of the log.
+     */
+    flush: async (everything = false): Promise<void> => {
       const minute = Math.floor(clock.now() / MINUTE_MS);
       const due = [...buckets].filter(([, bucket]) => everything || bucket.minute !== minute);
       await Promise.all(due.map(([key, bucket]) => write(key, bucket)));

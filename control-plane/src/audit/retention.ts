@@ -7,12 +7,7 @@ import type { AuditChain, AuditStore } from '../core/audit-store.ts';
 import { followChain } from './chain.ts';
 
 /** Removes events that are older than the operator's retention from the old end of each vault's chain. */
-export interface AuditRetention {
-  /** Removes all events that are due, in short transactions. After a stop the next run continues. */
-  run(): Promise<void>;
-  /** Ends a run after its present transaction. */
-  stop(): void;
-}
+export type AuditRetention = ReturnType<typeof createAuditRetention>;
 
 const DAY_MS = 24 * 60 * 60_000;
 /** Events per transaction: a few milliseconds, between which requests are served. */
@@ -29,7 +24,7 @@ export function createAuditRetention(options: {
   readonly days: number;
   readonly clock: Clock;
   readonly logger: Logger;
-}): AuditRetention {
+}) {
   const { log, unitOfWork, days, clock, logger } = options;
   let stopped = false;
 
@@ -64,7 +59,8 @@ export function createAuditRetention(options: {
   };
 
   return {
-    run: async () => {
+    /** Removes all events that are due, in short transactions. After a stop the next run continues. */
+    run: async (): Promise<void> => {
       const before = formatTime(clock.now() - days * DAY_MS);
       let after: Id<'vlt'> | undefined;
       do {
@@ -82,15 +78,15 @@ export function createAuditRetention(options: {
         await nextTurn();
       } while (after !== undefined && !stopped);
     },
-    stop: () => {
+    /** Ends a run after its present transaction. */
+    stop: (): void => {
       stopped = true;
     },
   };
 }
 
-function lastRemovable({ head, shippedSeq }: AuditChain, bound: boolean): number {
-  return bound ? Math.min(head.seq - 1, shippedSeq) : head.seq - 1;
-}
+const lastRemovable = ({ head, shippedSeq }: AuditChain, bound: boolean): number =>
+  bound ? Math.min(head.seq - 1, shippedSeq) : head.seq - 1;
 
 /** The oldest events up to the first that is not due: an event whose clock was behind waits for those before it. */
 function dueEvents(

@@ -7,12 +7,6 @@ import type { ForwardRefusal, ProxyExchange } from './exchange.ts';
 /** How long the head of an event stream waits for the first event, which an HTTP+SSE server sends at once. */
 const FIRST_EVENT_MS = 1_000;
 
-interface UpstreamResponse {
-  readonly take: TakeAnswer;
-  /** The denial that replaces the response; undefined where the response was sent, or where none came. */
-  refusal(): ForwardRefusal | undefined;
-}
-
 /**
  * Sends the upstream's response to the caller, and denies those that would mislead an MCP client: a redirect, a 401 that
  * looks like the proxy's own, and a transport that needs a second address (PROTOCOL.md PRX-41 to PRX-44).
@@ -24,11 +18,12 @@ export function createUpstreamResponse(
   exchange: ProxyExchange,
   use: ProxyUse,
   { proxyUrl, send }: { readonly proxyUrl: string; readonly send: TakeAnswer },
-): UpstreamResponse {
+) {
   let refusal: ForwardRefusal | undefined;
   return {
-    refusal: () => refusal,
-    take: (head) => {
+    /** The denial that replaces the response; undefined where the response was sent, or where none came. */
+    refusal: (): ForwardRefusal | undefined => refusal,
+    take: (head: AnswerHead): Writable => {
       const verdict = judgeHead(head, use, proxyUrl);
       if (verdict.kind === 'denied') {
         ({ refusal } = verdict);

@@ -1,13 +1,5 @@
 /** A map with a maximum size that evicts expired entries. */
-export interface BoundedMap<V> {
-  get(key: string): V | undefined;
-  /** Sets an entry; a full map evicts the oldest of its lightest entries first. */
-  set(key: string, value: V): void;
-  /** Checks the next `entries` entries, from where the last call stopped, and deletes the expired ones. */
-  evictExpired(nowMs: number, entries: number): void;
-  entries(): Iterable<readonly [string, V]>;
-  readonly size: number;
-}
+export type BoundedMap<V> = ReturnType<typeof createBoundedMap<V>>;
 
 /** Weights 1, 2–3, 4–7, 8–15, and 16 and more. */
 const CLASSES = 5;
@@ -23,15 +15,12 @@ const LIGHT_SHARE = 1 / 8;
  * @param endsAtMs when an entry expires
  * @param weight how much is lost with an entry: a whole number, at least 1
  */
-export function createBoundedMap<V>({
-  max,
-  endsAtMs,
-  weight,
-}: {
+export function createBoundedMap<V>(options: {
   readonly max: number;
   readonly endsAtMs: (value: V) => number;
   readonly weight: (value: V) => number;
-}): BoundedMap<V> {
+}) {
+  const { max, endsAtMs, weight } = options;
   const lightest = new Map<string, V>();
   const classes = [lightest, ...Array.from({ length: CLASSES - 1 }, () => new Map<string, V>())];
   let size = 0;
@@ -54,14 +43,15 @@ export function createBoundedMap<V>({
   };
 
   return {
-    get: (key) => {
+    get: (key: string): V | undefined => {
       for (const map of classes) {
         const value = map.get(key);
         if (value !== undefined) return value;
       }
       return undefined;
     },
-    set: (key, value) => {
+    /** Sets an entry; a full map evicts the oldest of its lightest entries first. */
+    set: (key: string, value: V): void => {
       const before = classes.find((map) => map.has(key));
       const after = classOf(value);
       if (before !== after) {
@@ -71,7 +61,8 @@ export function createBoundedMap<V>({
       }
       after.set(key, value);
     },
-    evictExpired: (nowMs, entries) => {
+    /** Checks the next `entries` entries, from where the last call stopped, and deletes the expired ones. */
+    evictExpired: (nowMs: number, entries: number): void => {
       // An entry that is set meanwhile moves to another class or stays, so each class comes to its end.
       for (let checked = 0; checked < entries; checked += 1) {
         const entry = unchecked.next();
@@ -83,10 +74,10 @@ export function createBoundedMap<V>({
         if (endsAtMs(entry.value[1]) <= nowMs) remove(classes[checkedClass] ?? lightest, entry.value[0]);
       }
     },
-    entries: function* () {
+    entries: function* (): Iterable<readonly [string, V]> {
       for (const map of classes) yield* map;
     },
-    get size() {
+    get size(): number {
       return size;
     },
   };

@@ -25,33 +25,19 @@ export type ConnectRedis = (options: {
   readonly onChange: (usable: boolean, reason: string | undefined) => void;
 }) => Promise<RedisConnection>;
 
-interface RunningLimiter {
-  readonly limiter: Limiter;
-  /** Redis is configured and away: this process keeps the limits alone. */
-  redisIsDown(): boolean;
-  /** Frees expired entries, a part at a time. Call it each second. */
-  evictExpired(): void;
-  close(): void;
-}
-
 const KEY_PREFIX = 'svault:';
 /** Some milliseconds of work; within a minute all entries are checked. */
 const CHECKED_PER_CALL = 10_000;
 
 /** @param connectRedis undefined where this process keeps the limits alone */
-export async function startLimiter({
-  connectRedis,
-  limits,
-  clock,
-  logger,
-  metrics,
-}: {
+export async function startLimiter(options: {
   readonly connectRedis: ConnectRedis | undefined;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-}): Promise<RunningLimiter> {
+}) {
+  const { connectRedis, limits, clock, logger, metrics } = options;
   const store = createCounterStore();
   const showBackend = (usable: boolean): void => {
     metrics.limiterBackend({ backend: 'redis' }, usable ? 1 : 0);
@@ -79,9 +65,11 @@ export async function startLimiter({
         });
   return {
     limiter: metrics === NO_METRICS ? limiter : meter(limiter, metrics.limiterDecision),
-    redisIsDown: () => connection !== undefined && !connection.usable(),
-    evictExpired: () => store.evictExpired(Math.floor(clock.monotonic()), CHECKED_PER_CALL),
-    close: () => connection?.close(),
+    /** Redis is configured and away: this process keeps the limits alone. */
+    redisIsDown: (): boolean => connection !== undefined && !connection.usable(),
+    /** Frees expired entries, a part at a time. Call it each second. */
+    evictExpired: (): void => store.evictExpired(Math.floor(clock.monotonic()), CHECKED_PER_CALL),
+    close: (): void => connection?.close(),
   };
 }
 

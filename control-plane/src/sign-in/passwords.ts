@@ -19,12 +19,7 @@ export function problemOfPassword(password: string, email: string): string | und
 }
 
 /** Hashes passwords and compares them with hashes. */
-export interface Passwords {
-  /** @returns a PHC string */
-  hash(password: string): Promise<string>;
-  /** @param storedHash undefined for an unknown user, which takes as long and is never right */
-  verify(storedHash: string | undefined, password: string): Promise<boolean>;
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 /** OWASP Password Storage Cheat Sheet, "Argon2id", the library's default algorithm, with 16 random bytes of salt. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
@@ -38,14 +33,16 @@ const RETRY_AFTER_SECONDS = 2;
 const argon2 = (): Promise<Pick<typeof Argon2, 'hash' | 'verify'>> => import('@node-rs/argon2');
 
 /** @throws from both functions, ApiError UNAVAILABLE when too many wait */
-export function createPasswords(): Passwords {
+export function createPasswords() {
   const queue = createWorkQueue({ running: MAX_RUNNING, waiting: MAX_WAITING });
   const hashPassword = (password: string): Promise<string> =>
     queue(async () => (await argon2()).hash(normalizePassword(password), COST));
   let decoyHash: Promise<string> | undefined;
   return {
+    /** @returns a PHC string */
     hash: hashPassword,
-    verify: async (storedHash, password) => {
+    /** @param storedHash undefined for an unknown user, which takes as long and is never right */
+    verify: async (storedHash: string | undefined, password: string): Promise<boolean> => {
       // Made in either case, so that the first attempt for an unknown user takes no longer.
       decoyHash ??= hashPassword(randomToken());
       const decoy = await decoyHash.catch((error: unknown) => {
@@ -61,24 +58,18 @@ export function createPasswords(): Passwords {
 }
 
 /** Runs a few pieces of work at a time, in order; a few more wait. The next is rejected with ApiError UNAVAILABLE. */
-export function createWorkQueue({
-  running,
-  waiting,
-}: {
-  readonly running: number;
-  readonly waiting: number;
-}): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = running;
+export function createWorkQueue(max: { readonly running: number; readonly waiting: number }) {
+  let free = max.running;
   const queue: (() => void)[] = [];
   const acquire = async (): Promise<void> => {
     if (free > 0) return void free--;
-    if (queue.length >= waiting)
+    if (queue.length >= max.waiting)
       throw new ApiError('UNAVAILABLE', 'Too many people sign in at this moment; try again.', {
         details: { retryAfter: RETRY_AFTER_SECONDS },
       });
     await new Promise<void>((resolve) => queue.push(resolve));
   };
-  return async (work) => {
+  return async <T>(work: () => Promise<T>): Promise<T> => {
     await acquire();
     try {
       return await work();

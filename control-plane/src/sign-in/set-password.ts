@@ -19,24 +19,14 @@ interface NewPassword {
 /** What proves the user before a change: `nothing` right after a one-time link; `link` where only a new link helps. */
 type Proof = 'nothing' | 'currentPassword' | 'link';
 
-export interface PasswordSetting {
-  /** @throws ApiError FORBIDDEN for an admin key */
-  proofNeeded(actor: Actor): Promise<Proof>;
-  /**
-   * Sets the actor's password, and ends their other sessions, unused links and approved CLI logins. Admin keys stay.
-   * @param transaction one transaction over the actor's account
-   * @throws ApiError FORBIDDEN without a current password or a fresh link, and for an admin key; INVALID_ARGUMENT for a
-   *   current password that is wrong or missing, and for a bad new one; CONFLICT; UNAVAILABLE
-   */
-  set(actor: Actor, input: NewPassword, transaction: Transaction): Promise<void>;
-}
+export type PasswordSetting = ReturnType<typeof createPasswordSetting>;
 
 export function createPasswordSetting(options: {
   readonly stores: Pick<Stores, 'passwords' | 'sessions' | 'users'>;
   readonly passwords: Passwords;
   readonly denials: Pick<DenialCounter, 'count'>;
   readonly clock: Clock;
-}): PasswordSetting {
+}) {
   const { stores, passwords, denials, clock } = options;
 
   const proofOf = (session: Session, kept: string | undefined): Proof => {
@@ -61,11 +51,19 @@ export function createPasswordSetting(options: {
   };
 
   return {
-    proofNeeded: async (actor) => {
+    /** @throws ApiError FORBIDDEN for an admin key */
+    proofNeeded: async (actor: Actor): Promise<Proof> => {
       const session = await sessionOf(stores, actor);
       return proofOf(session, await stores.passwords.find(actor.userId));
     },
-    set: async (actor, { currentPassword, newPassword }, transaction) => {
+    /**
+     * Sets the actor's password, and ends their other sessions, unused links and approved CLI logins. Admin keys stay.
+     * @param transaction one transaction over the actor's account
+     * @throws ApiError FORBIDDEN without a current password or a fresh link, and for an admin key; INVALID_ARGUMENT for a
+     *   current password that is wrong or missing, and for a bad new one; CONFLICT; UNAVAILABLE
+     */
+    set: async (actor: Actor, input: NewPassword, transaction: Transaction): Promise<void> => {
+      const { currentPassword, newPassword } = input;
       const session = await sessionOf(stores, actor);
       const user = await stores.users.get(actor.vaultId, actor.userId);
       const kept = await stores.passwords.find(actor.userId);

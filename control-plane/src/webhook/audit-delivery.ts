@@ -13,25 +13,15 @@ import type { UnitOfWork } from '../core/stores.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { WebhookClient } from './retrying-client.ts';
 
-/** Where the events of a vault go. */
-export interface AuditDestination {
-  /**
-   * Delivers events in order and records the delivery durably. Delivering an event twice is harmless.
-   *
-   * @param shipment.shippedSeq the vault's cursor; retention may have deleted events between it and the first of these
-   * @param shipment.events at least one
-   * @returns false where no webhook is bound any more
-   * @throws where not all were accepted; then none counts as delivered
-   */
-  deliver(
-    shipment: {
-      readonly vaultId: Id<'vlt'>;
-      readonly shippedSeq: number;
-      readonly events: readonly AuditEvent[];
-    },
-    signal: AbortSignal,
-  ): Promise<boolean>;
+interface Shipment {
+  readonly vaultId: Id<'vlt'>;
+  /** The vault's cursor; retention may have deleted events between it and the first of these. */
+  readonly shippedSeq: number;
+  /** At least one. */
+  readonly events: readonly AuditEvent[];
 }
+
+export type AuditDestination = ReturnType<typeof createAuditDelivery>;
 
 /**
  * Sends events to a vault's webhook by `audit.append`, and reads the head of the webhook's own log in the same call:
@@ -42,10 +32,16 @@ export function createAuditDelivery(options: {
   readonly webhook: WebhookClient;
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
-}): AuditDestination {
+}) {
   const { links, webhook, unitOfWork, clock } = options;
   return {
-    deliver: async ({ vaultId, shippedSeq, events }, signal) => {
+    /**
+     * Delivers events in order and records the delivery durably. Delivering an event twice is harmless.
+     *
+     * @returns false where no webhook is bound any more
+     * @throws where not all were accepted; then none counts as delivered
+     */
+    deliver: async ({ vaultId, shippedSeq, events }: Shipment, signal: AbortSignal): Promise<boolean> => {
       const link = await links.find(vaultId);
       const last = events.at(-1);
       // Unbound a moment ago: the events wait for the next webhook.

@@ -33,37 +33,29 @@ export function refreshTokenState(
   return elapsedMs >= 0 && elapsedMs <= GRACE_PERIOD_MS ? 'within-grace' : 'reused';
 }
 
-/** Makes the pairs that follow refresh tokens of one kind of session. */
-interface Rotation {
-  /** The pair that follows the current token, and what the session stores of that token. */
-  rotate(
-    sessionId: string,
-    refreshToken: string,
-  ): { readonly pair: TokenPair; readonly previous: PreviousRefreshToken };
-  /** The pair that a token was rotated to before. */
-  replay(sessionId: string, refreshToken: string, previous: PreviousRefreshToken): TokenPair;
-}
-
-/** Seeds are stored wrapped, for the purpose `name`: an old token and the database together give nothing. */
+/**
+ * Makes the pairs that follow refresh tokens of one kind of session. Seeds are stored wrapped, for the purpose `name`: an
+ * old token and the database together give nothing.
+ */
 export function createRotation(options: {
   readonly families: TokenFamilies;
   readonly name: string;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
-}): Rotation {
+}) {
   const { families, name, masterKeys, clock } = options;
   const purposeOf = (sessionId: string): string => `${name}:${sessionId}`;
   return {
-    rotate: (sessionId, refreshToken) => {
+    /** The pair that follows the current token, and what the session stores of that token. */
+    rotate: (sessionId: string, refreshToken: string) => {
       const seed = randomToken(SEED_BYTES);
       const wrappedSeed = toBase64url(masterKeys.wrap(utf8(seed), purposeOf(sessionId)));
       const rotatedAt = formatTime(clock.now());
-      return {
-        pair: families.rotate(refreshToken, seed),
-        previous: { refreshHash: hashKey(refreshToken), rotatedAt, wrappedSeed },
-      };
+      const previous = { refreshHash: hashKey(refreshToken), rotatedAt, wrappedSeed };
+      return { pair: families.rotate(refreshToken, seed), previous };
     },
-    replay: (sessionId, refreshToken, { wrappedSeed }) => {
+    /** The pair that a token was rotated to before. */
+    replay: (sessionId: string, refreshToken: string, { wrappedSeed }: PreviousRefreshToken): TokenPair => {
       const wrapped = fromBase64url(wrappedSeed) ?? new Uint8Array();
       const seed = Buffer.from(masterKeys.unwrap(wrapped, purposeOf(sessionId))).toString('utf8');
       return families.rotate(refreshToken, seed);

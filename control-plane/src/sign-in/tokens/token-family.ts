@@ -21,21 +21,7 @@ export interface TokenPair {
 }
 
 /** The tokens of one kind of session. */
-export interface TokenFamilies {
-  /** Issues the first pair of a new family. */
-  issue(): TokenPair;
-  /**
-   * Derives the pair that follows a refresh token. The same token and seed give the same pair, so that a repeated refresh
-   * makes no second branch; neither token nor seed gives anything away without the other.
-   * @param refreshToken well-formed
-   * @param seed random, stored wrapped with the session
-   */
-  rotate(refreshToken: string, seed: string): TokenPair;
-  isAccessToken(text: string): boolean;
-  isRefreshToken(text: string): boolean;
-  /** By which the session of a token is found. @param token well-formed, of either kind */
-  familyHashOf(token: string): string;
-}
+export type TokenFamilies = ReturnType<typeof createTokenFamilies>;
 
 const HALF_BYTES = 16;
 
@@ -44,7 +30,7 @@ export function createTokenFamilies(options: {
   readonly name: string;
   readonly access: KeyPrefix;
   readonly refresh: KeyPrefix;
-}): TokenFamilies {
+}) {
   const { name, access, refresh } = options;
   const isAccessToken = (text: string): boolean => isWellFormedKey(access, text);
   const familyOf = (token: string): Uint8Array => {
@@ -53,14 +39,21 @@ export function createTokenFamilies(options: {
     return bytes.subarray(0, HALF_BYTES);
   };
   return {
-    issue: () => {
+    /** Issues the first pair of a new family. */
+    issue: (): TokenPair => {
       const family = randomBytesOf(HALF_BYTES);
       return {
         accessToken: tokenOf(access, family, randomBytesOf(HALF_BYTES)),
         refreshToken: tokenOf(refresh, family, randomBytesOf(HALF_BYTES)),
       };
     },
-    rotate: (refreshToken, seed) => {
+    /**
+     * Derives the pair that follows a refresh token. The same token and seed give the same pair, so that a repeated refresh
+     * makes no second branch; neither token nor seed gives anything away without the other.
+     * @param refreshToken well-formed
+     * @param seed random, stored wrapped with the session
+     */
+    rotate: (refreshToken: string, seed: string): TokenPair => {
       const family = familyOf(refreshToken);
       const derive = (purpose: string): Buffer =>
         createHmac('sha256', utf8(refreshToken))
@@ -73,8 +66,9 @@ export function createTokenFamilies(options: {
       };
     },
     isAccessToken,
-    isRefreshToken: (text) => isWellFormedKey(refresh, text),
-    familyHashOf: (token) => hashKey(`${name} ${toBase64url(familyOf(token))}`),
+    isRefreshToken: (text: string): boolean => isWellFormedKey(refresh, text),
+    /** By which the session of a token is found. @param token well-formed, of either kind */
+    familyHashOf: (token: string): string => hashKey(`${name} ${toBase64url(familyOf(token))}`),
   };
 }
 
