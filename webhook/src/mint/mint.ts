@@ -15,17 +15,15 @@ import { totpCode } from './totp.ts';
  * Credentials that are made on demand (PROTOCOL.md section 5.5).
  *
  * @param deps.sts undefined for the region's public endpoint
- * @param deps.timeoutMs for one call, 8 s unless given
  */
 export function createMint(deps: {
   readonly egress: Pick<Egress, 'request'>;
   readonly sts?: StsEndpoint | undefined;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
-  readonly timeoutMs?: number;
 }) {
-  const { egress, sts, clock, logger, timeoutMs = PROVIDER_CALL_MS } = deps;
-  const tools = { egress, clock, timeoutMs };
+  const { egress, sts, clock, logger } = deps;
+  const tools = { egress, clock, timeoutMs: PROVIDER_CALL_MS };
   const cache = createMintedCache({ clock });
 
   const mint = (minter: SealedMinter, key: Secret, caller: string): Promise<NewCredential> => {
@@ -46,7 +44,7 @@ export function createMint(deps: {
   const atHand = (record: OpenRecord, caller: string): Minted | undefined => {
     const { totp, expiryTime } = record.settings;
     if (totp === undefined) return cache.atHand(mintedFor(record, caller));
-    const { code, expiresIn } = totpCode(clock, totp, seedOf(record));
+    const { code, expiresIn } = totpCode(clock, totp, mintingSecretOf(record));
     return { accessToken: code, expiresIn, expiryTime };
   };
 
@@ -62,7 +60,7 @@ export function createMint(deps: {
       if (found !== undefined) return found;
       if (minter === undefined) throw new RangeError('this record is not made on demand');
       return cache.obtain(mintedFor(record, caller), () =>
-        mint(minter, seedOf(record), caller).catch((error: unknown) => {
+        mint(minter, mintingSecretOf(record), caller).catch((error: unknown) => {
           // The caller is not told the reason; the operator, whose provider it is, needs it.
           if (error instanceof AppError) {
             const { serviceName } = record;
@@ -85,4 +83,4 @@ const mintedFor = ({ serviceName, version }: OpenRecord, caller: string): Minted
   caller,
 });
 
-const seedOf = ({ secret }: OpenRecord): Secret => new Secret(secret.reveal().seed ?? '');
+const mintingSecretOf = ({ secret }: OpenRecord): Secret => new Secret(secret.reveal().seed ?? '');

@@ -47,13 +47,13 @@ export function createRefreshMarks(db: SqliteDatabase): RefreshMarks {
 
 interface KeyRow extends VersionRow {
   readonly row: number;
-  readonly dataKey: Buffer;
+  readonly wrappedDataKey: Buffer;
   readonly retired: 0 | 1;
 }
 
 const HEAD = `service_name AS serviceName, version, created_at AS createdAtMs, updated_at AS updatedAtMs,
   expiry_time AS expiryTimeMs, settings AS settingsText`;
-const WHOLE = `${HEAD}, data_key AS dataKey, body`;
+const WHOLE = `${HEAD}, data_key AS wrappedDataKey, body`;
 const FROM_LIVE = 'FROM records WHERE retired_at IS NULL';
 
 /** Records in table `records`, their counters in `versions`; their data keys are what a rotation rewraps. */
@@ -70,7 +70,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   );
   const insert = db.prepare<StoredRecord>(
     `INSERT INTO records (service_name, version, created_at, updated_at, expiry_time, settings, data_key, body)
-     VALUES (@serviceName, @version, @createdAtMs, @updatedAtMs, @expiryTimeMs, @settingsText, @dataKey, @body)`,
+     VALUES (@serviceName, @version, @createdAtMs, @updatedAtMs, @expiryTimeMs, @settingsText, @wrappedDataKey, @body)`,
   );
   const retire = db.prepare(
     'UPDATE records SET retired_at = ?, data_key = ? WHERE service_name = ? AND retired_at IS NULL',
@@ -86,13 +86,13 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
   );
   const supersede = db.prepare<StoredRecord & { readonly former: number }>(
     `UPDATE records SET version = @version, updated_at = @updatedAtMs, expiry_time = @expiryTimeMs,
-       settings = @settingsText, data_key = @dataKey, body = @body
+       settings = @settingsText, data_key = @wrappedDataKey, body = @body
      WHERE service_name = @serviceName AND version = @former`,
   );
   const eraseName = db.prepare('DELETE FROM records WHERE service_name = ? AND retired_at IS NOT NULL');
   const eraseOld = db.prepare('DELETE FROM records WHERE retired_at < ?');
   const keysAfter = db.prepare<[number, number], KeyRow>(
-    `SELECT row, service_name AS serviceName, version, data_key AS dataKey, retired_at IS NOT NULL AS retired
+    `SELECT row, service_name AS serviceName, version, data_key AS wrappedDataKey, retired_at IS NOT NULL AS retired
      FROM records WHERE row > ? ORDER BY row LIMIT ?`,
   );
   const putKey = db.prepare('UPDATE records SET data_key = ? WHERE row = ?');
@@ -105,7 +105,7 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
         : expiringPage.all(after, expiresBeforeMs, limit),
     nextVersion: versionCounter(db, 'record'),
     insert: (record) => void insert.run(record),
-    retire: ({ serviceName, dataKey }, atMs) => void retire.run(atMs, dataKey, serviceName),
+    retire: ({ serviceName, wrappedDataKey }, atMs) => void retire.run(atMs, wrappedDataKey, serviceName),
     retiredVersions: (serviceName, sinceMs) => retiredVersions.all(serviceName, sinceMs),
     retired: (serviceName, version) => retired.get(serviceName, version),
     supersede: (former, record) => supersede.run({ ...record, former }).changes === 1,
@@ -115,8 +115,8 @@ export function createRecordStore(db: SqliteDatabase): RecordStore & Rewrappable
         : eraseOld.run(which.retiredBeforeMs).changes,
     rewrap: (move, after, limit) => {
       const rows = keysAfter.all(after, limit);
-      for (const { row, dataKey, retired: isRetired, ...version } of rows) {
-        const moved = move(dataKey, dataKeyPurpose(version, isRetired === 1 ? 'retired' : 'live'));
+      for (const { row, wrappedDataKey, retired: isRetired, ...version } of rows) {
+        const moved = move(wrappedDataKey, dataKeyPurpose(version, isRetired === 1 ? 'retired' : 'live'));
         if (moved !== undefined) putKey.run(moved, row);
       }
       return rows.at(-1)?.row;

@@ -40,8 +40,8 @@ export function sealRecord(
   const dataKey = randomBytes(DATA_KEY_BYTES);
   const body = seal(dataKey, utf8(JSON.stringify(secret)), associatedData(label));
   const expiryTimeMs = parseTime(settings.expiryTime ?? '') ?? null;
-  const wrapped = keys.wrap(dataKey, dataKeyPurpose(label, place));
-  return { ...label, expiryTimeMs, dataKey: wrapped, body };
+  const wrappedDataKey = keys.wrap(dataKey, dataKeyPurpose(label, place));
+  return { ...label, expiryTimeMs, wrappedDataKey, body };
 }
 
 /**
@@ -54,18 +54,18 @@ export function openSecret(
   record: StoredRecord,
   place: 'live' | 'retired',
 ): Secret<RecordSecret> {
-  const dataKey = keys.unwrap(record.dataKey, dataKeyPurpose(record, place));
+  const dataKey = keys.unwrap(record.wrappedDataKey, dataKeyPurpose(record, place));
   const body = open(dataKey, record.body, associatedData(record));
   return new Secret(JSON.parse(decoder.decode(body)) as RecordSecret);
 }
 
-/** The data key of a live version, rewrapped for a former one; unchanged if it does not open. */
-export function retiredDataKey(keys: KeyWrapper, live: StoredRecord): Uint8Array {
+/** The wrapped data key of a live version, rewrapped for a former one; unchanged if it does not open. */
+export function rewrapAsRetired(keys: KeyWrapper, live: StoredRecord): Uint8Array {
   try {
-    const dataKey = keys.unwrap(live.dataKey, dataKeyPurpose(live, 'live'));
+    const dataKey = keys.unwrap(live.wrappedDataKey, dataKeyPurpose(live, 'live'));
     return keys.wrap(dataKey, dataKeyPurpose(live, 'retired'));
   } catch (error) {
-    if (error instanceof AeadFailed) return live.dataKey;
+    if (error instanceof AeadFailed) return live.wrappedDataKey;
     throw error;
   }
 }

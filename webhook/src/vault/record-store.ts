@@ -13,9 +13,9 @@ export interface RecordHead {
 
 /** One version of a record at rest. */
 export interface StoredRecord extends RecordHead {
-  /** Wrapped under the master key; one per version. */
-  readonly dataKey: Uint8Array;
-  /** The secret fields, sealed under the data key. */
+  /** The data encryption key of this version, wrapped under the master key. */
+  readonly wrappedDataKey: Uint8Array;
+  /** The secret fields, sealed under that key. */
   readonly body: Uint8Array;
 }
 
@@ -35,8 +35,8 @@ export interface RecordStore {
   nextVersion(serviceName: string): number;
   /** Writes the live version of a name that has none. */
   insert(record: StoredRecord): void;
-  /** The live version becomes a former one under this data key, until it is purged. */
-  retire(live: Pick<StoredRecord, 'serviceName' | 'dataKey'>, atMs: number): void;
+  /** The live version becomes a former one with this wrapped data key, until it is purged. */
+  retire(live: Pick<StoredRecord, 'serviceName' | 'wrappedDataKey'>, atMs: number): void;
   /** Numbers of former versions that were retired at this moment or later; the one that was live last comes first. */
   retiredVersions(serviceName: string, sinceMs: number): readonly number[];
   /** A former version. */

@@ -10,7 +10,7 @@ export interface SealedProvider {
   readonly mediated: boolean;
 }
 
-/** How codes are made from a seed, which is stored with the other secrets. */
+/** How codes are made from a shared secret (RFC 6238), which is stored with the other secrets. */
 export type SealedTotp = Omit<TotpSeed, 'seed'>;
 
 /** How a credential is minted; the key for it is stored with the other secrets. */
@@ -50,7 +50,7 @@ export interface SealedSettings {
 export interface RecordSecret {
   /** `""` if it is made on demand. */
   readonly accessToken: string;
-  /** A TOTP seed in base32, or the key of a minter, from which the access token is made. */
+  /** The shared secret of TOTP (RFC 6238) in base32, or a minter's key: the access token is made from it. */
   readonly seed?: string | undefined;
   readonly refreshToken?: string | undefined;
   /** Of the provider. */

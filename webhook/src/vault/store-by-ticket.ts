@@ -83,8 +83,8 @@ function jwtDraft(body: Extract<StoreBody, { tokenType: 'JWT' }>): TypeDraft {
 
 /** Splits a minter into the settings that lists may show and the key. */
 function minterDraft(minter: Minter): TypeDraft {
-  const draft = (seed: string, sealed: SealedMinter): TypeDraft => ({
-    secret: { accessToken: '', seed },
+  const draft = (key: string, sealed: SealedMinter): TypeDraft => ({
+    secret: { accessToken: '', seed: key },
     settings: { minter: sealed },
   });
   if (minter.type === 'aws-sts') {

@@ -50,7 +50,7 @@ describe('a page', () => {
     const [head] = createRecordStore(db).page({ after: '', limit: 1, expiresBeforeMs: undefined });
     expect(head).toMatchObject({ serviceName: 'a', version: 1 });
     expect(head).not.toHaveProperty('body');
-    expect(head).not.toHaveProperty('dataKey');
+    expect(head).not.toHaveProperty('wrappedDataKey');
   });
 });
 

@@ -3,7 +3,7 @@ import { type Clock, type Secret, formatTime } from '@svault/shared';
 import type { TokenMetadata } from '@svault/shared/schemas';
 import type { AuditLog, OwnEvent, Subject } from '../audit/audit-log.ts';
 import { ApiError } from '../errors.ts';
-import { type KeyWrapper, openSecret, retiredDataKey, sealRecord, settingsOf } from './record-envelope.ts';
+import { type KeyWrapper, openSecret, rewrapAsRetired, sealRecord, settingsOf } from './record-envelope.ts';
 import type { RecordHead, RecordStore, RefreshMarks, StoredRecord } from './record-store.ts';
 import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
 
@@ -59,7 +59,7 @@ export function createVault(deps: {
   const { records, marks, keys, audit, commit, clock } = deps;
 
   const retireNow = (live: StoredRecord): void =>
-    records.retire({ ...live, dataKey: retiredDataKey(keys, live) }, clock.now());
+    records.retire({ ...live, wrappedDataKey: rewrapAsRetired(keys, live) }, clock.now());
 
   /** Writes a new live version in place of the current one. In a transaction. */
   const writeNow = (serviceName: string, { settings, secret }: RecordDraft, createdAtMs: number): number => {
