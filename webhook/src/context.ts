@@ -28,13 +28,7 @@ import { createProxyConfigStore } from './sqlite/proxy-config-store.ts';
 import { createRecordStore, createRefreshMarks } from './sqlite/record-store.ts';
 import { lockVault, openVaultFile, peekMasterKeys, vaultPath } from './sqlite/vault-file.ts';
 import { createKeyring } from './vault/keyring.ts';
-import {
-  type FirstMasterKey,
-  type UnlockedKeys,
-  WrongMasterKey,
-  firstMasterKey,
-  unlock,
-} from './vault/unlock.ts';
+import { type UnlockedKeys, WrongMasterKey, firstMasterKey, unlock } from './vault/unlock.ts';
 import { createVault } from './vault/vault.ts';
 
 interface Surroundings {
@@ -95,7 +89,11 @@ const LOST_ENTRY =
  *
  * @throws WrongMasterKey for a vault that is not new
  */
-function begin(db: SqliteDatabase, { clock }: Surroundings, { key, entry }: FirstMasterKey): UnlockedKeys {
+function begin(
+  db: SqliteDatabase,
+  { clock }: Surroundings,
+  { key, entry }: Awaited<ReturnType<typeof firstMasterKey>>,
+): UnlockedKeys {
   const store = createAuditStore(db);
   // The first transaction of a vault begins its log. A new key for a vault that lost its key would hide the loss.
   if (store.head() !== undefined) throw new WrongMasterKey(LOST_ENTRY);

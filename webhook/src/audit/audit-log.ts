@@ -22,13 +22,9 @@ type OwnEventType =
   | 'WEBHOOK_SECRET_ROTATED';
 
 /** An event that the webhook reports; it never contains a secret. */
-export interface OwnEvent {
+export interface OwnEvent extends Pick<AuditEntry, 'serviceName' | 'agentId' | 'userId' | 'proxyId'> {
   readonly eventType: OwnEventType;
   readonly outcome: 'success' | 'denied' | 'error';
-  readonly serviceName?: string | undefined;
-  readonly agentId?: string | undefined;
-  readonly userId?: string | undefined;
-  readonly proxyId?: string | undefined;
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 

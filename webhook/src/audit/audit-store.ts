@@ -1,14 +1,12 @@
 import { chainHash } from '@svault/server-kit/hash-chain';
 
-/** Who reported it: the webhook itself, or the control plane by `audit.append`. */
-type AuditSource = 'webhook' | 'service';
-
 /** One entry of the log, as it is hashed; `detail` is the JSON text, so that its hash does not depend on a parser. */
 export interface AuditEntry {
   readonly epoch: string;
   /** 1 for the first entry of an epoch, then one more each. */
   readonly seq: number;
-  readonly source: AuditSource;
+  /** Who reported it: the webhook itself, or the control plane by `audit.append`. */
+  readonly source: 'webhook' | 'service';
   readonly id: string;
   readonly eventType: string;
   /** As PROTOCOL.md section 2 writes times; the control plane's if it reported the event. */

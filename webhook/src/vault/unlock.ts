@@ -82,13 +82,8 @@ export async function unlock(entries: readonly MasterKeyEntry[], given: GivenKey
   throw new WrongMasterKey(explain(entries, keys.size));
 }
 
-/** A key and the entry by which it is recognised later. */
-export interface FirstMasterKey {
-  readonly key: Uint8Array;
-  readonly entry: MasterKeyEntry;
-}
-
-export async function firstMasterKey(source: MasterKeySource): Promise<FirstMasterKey> {
+/** The key of a new vault, and the entry by which it is recognised later. */
+export async function firstMasterKey(source: MasterKeySource) {
   if (source.kind === 'key') {
     const key = source.key.reveal();
     return { key, entry: newMasterKeyEntry(key, { state: 'current' }) };
