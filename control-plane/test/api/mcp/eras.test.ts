@@ -211,15 +211,4 @@ describe('messages that want no answer', () => {
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'notifications/cancelled' };
     expect((await client.raw(message, headers)).status).toBe(202);
   });
-
-  it('a call without an id gives nobody a ticket', async () => {
-    const agent = await mcpAgentOn(service, 'github');
-    const params = { name: 'get_credential', arguments: { service: 'github' } };
-    await mcpClientOf(service, agent.apiKey).raw({ jsonrpc: '2.0', method: 'tools/call', params });
-    const { json } = await service.admin(
-      'GET',
-      `/api/audit?agentId=${agent.id}&eventType=AGENT_CREDENTIAL_ACCESS`,
-    );
-    expect(json.items).toEqual([]);
-  });
 });
