@@ -124,19 +124,3 @@ describe('a failed call to the upstream is answered once and never retried', () 
     expect(seen).toEqual([]);
   });
 });
-
-it('an sv_session proxy is denied while the agent is not active, the vault is locked, or the proxy is revoked', async () => {
-  const own = await stepsOn(service.running.url, service.admin).agent();
-  const its = await proxyOn(service, sessionSettings(own.id, upstream.url));
-  expect((await its.send('tools/call')).status).toBe(200);
-  await service.admin('POST', `/api/agents/${own.id}/suspend`);
-  expect(codeOf(await its.send('tools/call'))).toEqual([403, 'AGENT_INACTIVE']);
-  await service.admin('POST', `/api/agents/${own.id}/resume`);
-  await service.admin('POST', '/api/vault/lock');
-  expect(codeOf(await its.send('tools/call'))).toEqual([423, 'VAULT_LOCKED']);
-  await service.admin('POST', '/api/vault/unlock');
-  expect((await its.send('tools/call')).status).toBe(200);
-  await service.admin('POST', `/api/proxies/${its.id}/revoke`);
-  expect(codeOf(await its.send('tools/call'))).toEqual([403, 'INVALID_KEY']);
-  expect(seen).toHaveLength(2);
-});
