@@ -348,19 +348,6 @@ describe('the form of the consent page', () => {
 });
 
 describe('an attacker', () => {
-  test('another site cannot send the form with the cookie of a signed-in user', async () => {
-    const { text } = await open();
-    const before = await codes();
-    for (const origin of ['https://evil.example', 'null', `${BASE_URL}.evil.example`, 'https://app.example'])
-      expect((await post(formOf(text, { agentId }), cookie, origin)).status).toBe(403);
-    const silent = await clientOf(service.running.url, { cookie })('POST', AUTHORIZE, {
-      rawBody: new URLSearchParams(formOf(text, { agentId })).toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    });
-    expect(silent.status).toBe(403);
-    expect(await codes()).toBe(before);
-  });
-
   test('a link cannot decide: GET ignores a decision', async () => {
     const before = await codes();
     const { status } = await open({ decision: 'allow', agent: agentId, [`mcp_${agentId}`]: 'on' });
