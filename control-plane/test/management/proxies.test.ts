@@ -3,7 +3,6 @@ import { hashKey } from '@svault/shared';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Answer } from '../support/management-service.ts';
 import { useService } from '../support/use-service.ts';
-import { addMember } from '../support/members.ts';
 import { type LoggedEvent, stepsOn } from '../support/service-steps.ts';
 
 const service = useService();
@@ -90,16 +89,6 @@ describe('a proxy', () => {
       headerTemplates: { 'x-tenant': 'one' },
     });
     expect(proxy.serviceName).toBeUndefined();
-  });
-
-  test('a member can create, change, reveal and revoke a proxy', async () => {
-    const { session } = await addMember(service, 'member');
-    const { proxy, key } = (await session('POST', '/api/proxies', { body: TOKEN_PROXY })).json;
-    const path = `/api/proxies/${proxy.id}`;
-    expect((await session('PATCH', path, { body: { name: 'n' } })).json.name).toBe('n');
-    expect((await session('POST', `${path}/reveal-key`)).json).toEqual({ key });
-    expect((await session('POST', `${path}/revoke`)).status).toBe(200);
-    expect((await session('DELETE', path)).status).toBe(204);
   });
 });
 

@@ -89,17 +89,6 @@ describe('the credentials of a user', () => {
       403, 403, 401,
     ]);
   });
-
-  test('signing out at one process ends the session at both', async () => {
-    const they = await withEverything();
-    const { items } = (await they.session('GET', '/api/sessions?limit=100')).json;
-    const own = items.filter(({ userId }: { userId: string }) => userId === they.id);
-    for (const { id } of own) expect((await one.admin('DELETE', `/api/sessions/${id}`)).status).toBe(204);
-    expect(await Promise.all([they.session, they.command, they.program].map(statusOf))).toEqual([
-      401, 401, 200,
-    ]);
-    expect(await they.refreshed()).toBe(401);
-  });
 });
 
 describe('single-use credentials', () => {
