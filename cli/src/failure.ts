@@ -57,6 +57,14 @@ export const failureLine = ({ message, code }: Failure): string =>
 /** A command line that cannot be meant as it is; the message says what would be right. */
 export const usage = (message: string): Failure => new Failure('usage', message);
 
+/** Refused or failed, in a way that no other exit code names. */
+export const failed = (message: string, cause?: unknown): Failure =>
+  new Failure('failed', message, { cause });
+
+/** The vault, the control plane, the webhook or what it runs on is not to be had now. */
+export const unavailable = (message: string, cause?: unknown): Failure =>
+  new Failure('unavailable', message, { cause });
+
 /**
  * Every exit code of the client. 6 and 7 are the specification's ("CLI exit codes"); scripts depend on the others as
  * well, so a number never gets another meaning.

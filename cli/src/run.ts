@@ -1,16 +1,12 @@
 import { CommanderError } from 'commander';
-import { CommandEnded, EXIT_CODES, Failure, Interrupted, failureLine } from './failure.ts';
+import { CommandEnded, EXIT_CODES, Failure, Interrupted, failed, failureLine } from './failure.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import { DryRunDone } from './http/dry-run.ts';
 import type { Invocation } from './invocation.ts';
 import { plainLine, plainLines } from './output/plain-line.ts';
 import { createProgram } from './program.ts';
 
-/**
- * Runs one command line.
- * @param args without the interpreter and the script
- * @returns the exit code; see `EXIT_CODES`
- */
+/** Runs one command line. @param args without the interpreter and the script. @returns the exit code; see `EXIT_CODES` */
 export async function run(
   args: readonly string[],
   surroundings: Pick<Invocation, 'terminal' | 'env' | 'signal'>,
@@ -39,5 +35,5 @@ export function errorText(error: unknown, debug: boolean): string {
   if (!(error instanceof Error)) return `error: ${plainLine(String(error))}\n`;
   // Others wrote parts of the message that it begins with.
   if (debug) return `error: ${plainLines(error.stack ?? error.message).join('\n')}\n`;
-  return failureLine(error instanceof Failure ? error : new Failure('failed', error.message));
+  return failureLine(error instanceof Failure ? error : failed(error.message));
 }

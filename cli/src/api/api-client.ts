@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ActingLogin, actingLogin } from '../contexts/acting-login.ts';
-import { Failure } from '../failure.ts';
+import { Failure, failed } from '../failure.ts';
 import { DryRunDone, showInstead } from '../http/dry-run.ts';
 import type { IncomingAnswer, OutgoingRequest } from '../http/send.ts';
 import { refusalOf, understood } from '../http/refusal.ts';
@@ -94,7 +94,7 @@ export async function apiClient(
       const cursors = new Set<string | undefined>();
       for (let cursor: string | undefined; ;) {
         if (cursors.has(cursor) || cursors.size === MAX_PAGES)
-          throw new Failure('failed', `${urlOf(path).host} gives a list that does not end`);
+          throw failed(`${urlOf(path).host} gives a list that does not end`);
         cursors.add(cursor);
         const url = urlOf(path);
         url.searchParams.set('limit', String(Math.min(PAGE_ITEMS, limit - items.length)));

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { Failure, usage } from '../failure.ts';
+import { unavailable, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 
@@ -56,8 +56,7 @@ async function composeEngine(invocation: Invocation, folder: string): Promise<Co
       },
     };
   }
-  throw new Failure(
-    'unavailable',
+  throw unavailable(
     'neither docker compose nor docker-compose is installed here: https://docs.docker.com/engine/install/',
   );
 }
@@ -92,8 +91,7 @@ async function mustBeWhole(compose: ComposeEngine, folder: string): Promise<void
 async function mustAnswer(compose: ComposeEngine): Promise<void> {
   const { code, lastLine } = await compose.try('ps');
   if (code === 0) return;
-  throw new Failure(
-    'unavailable',
+  throw unavailable(
     `no container engine answers; is Docker started, and may you use it? (${plainLine(lastLine).trim()})`,
   );
 }

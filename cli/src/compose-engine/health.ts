@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
+import { unavailable } from '../failure.ts';
 import type { ComposeEngine } from './compose-engine.ts';
 
 /** Health checks of the project run every ten seconds; a tunnel may need some of them. */
@@ -37,7 +37,7 @@ export async function untilHealthy(
       const waitedMs = performance.now() - startedAt;
       const longest = state === 'stopped' ? Math.min(TIMEOUT_WITH_STOPPED_MS, timeoutMs) : timeoutMs;
       if (state === 'unhealthy' || waitedMs > longest)
-        throw new Failure('unavailable', `${service} ${SAID[state]}: ${compose.name} logs ${service}`);
+        throw unavailable(`${service} ${SAID[state]}: ${compose.name} logs ${service}`);
       await sleep(PAUSE_MS, undefined, { signal });
     }
 }

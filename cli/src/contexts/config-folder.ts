@@ -2,7 +2,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { geteuid } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure, usage } from '../failure.ts';
+import { Failure, failed, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { systemCode, systemReason } from '../system-reason.ts';
 
@@ -34,17 +34,13 @@ export async function configFolder({ env }: Pick<Invocation, 'env'>): Promise<st
 export async function checkFolder(path: string): Promise<boolean> {
   try {
     const { uid, mode } = await stat(path);
-    if (uid !== (geteuid?.() ?? uid))
-      throw new Failure('failed', `${path} belongs to another user: ${CHOOSE_ANOTHER}`);
-    if ((mode & WRITABLE_BY_OTHERS) !== 0)
-      throw new Failure('failed', `others may write into ${path}: chmod 700 ${path}`);
+    if (uid !== (geteuid?.() ?? uid)) throw failed(`${path} belongs to another user: ${CHOOSE_ANOTHER}`);
+    if ((mode & WRITABLE_BY_OTHERS) !== 0) throw failed(`others may write into ${path}: chmod 700 ${path}`);
     return true;
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (systemCode(error) === 'ENOENT') return false;
-    throw new Failure('failed', `${path} cannot be read: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, {
-      cause: error,
-    });
+    throw failed(`${path} cannot be read: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, error);
   }
 }
 
@@ -54,9 +50,7 @@ export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new Failure('failed', `${path} cannot be made: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, {
-      cause: error,
-    });
+    throw failed(`${path} cannot be made: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, error);
   }
 }
 
@@ -94,12 +88,9 @@ async function acquire(folder: string, name: string, signal: AbortSignal): Promi
       return await lock(join(folder, name), options);
     } catch (error) {
       if (systemCode(error) !== 'ELOCKED')
-        throw new Failure('failed', `${folder} cannot be written: ${systemReason(error)}`, { cause: error });
+        throw failed(`${folder} cannot be written: ${systemReason(error)}`, error);
       if (Date.now() > until)
-        throw new Failure(
-          'failed',
-          `another svault is still writing (${lockfilePath}); try again when it has ended`,
-        );
+        throw failed(`another svault is still writing (${lockfilePath}); try again when it has ended`);
     }
     await sleep(PAUSE_MS * (0.5 + Math.random()), undefined, { signal });
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { Failure } from '../failure.ts';
+import { Failure, failed } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { type ContextSecrets, type KeptContext, contextSecretsSchema } from './context.ts';
 import { type Keychain, KeychainAway } from './keychain.ts';
@@ -96,10 +96,9 @@ async function reached<T>({ name }: KeptContext, asked: Promise<T>): Promise<T> 
     return await asked;
   } catch (error) {
     if (!(error instanceof KeychainAway)) throw error;
-    throw new Failure(
-      'failed',
+    throw failed(
       `the secrets of ${name} are in the system’s keychain, which does not open (${error.message}): unlock it, or sign in by another name`,
-      { cause: error },
+      error,
     );
   }
 }

@@ -4,7 +4,7 @@ import { type FileHandle, open, readdir, rename, rm, stat, writeFile } from 'nod
 import { basename, dirname, join } from 'node:path';
 import { geteuid } from 'node:process';
 import type { z } from 'zod';
-import { Failure } from '../failure.ts';
+import { Failure, failed } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { systemCode, systemReason } from '../system-reason.ts';
 import { checkFolder } from './config-folder.ts';
@@ -32,17 +32,14 @@ async function readPrivateFile(path: string): Promise<string | undefined> {
     const code = systemCode(error);
     if (code === 'ENOENT') return undefined;
     if (code === 'ELOOP')
-      throw new Failure(
-        'failed',
-        `${path} is a symbolic link: put the file itself there, or delete the link`,
-      );
-    throw new Failure('failed', `${path} cannot be read: ${systemReason(error)}`, { cause: error });
+      throw failed(`${path} is a symbolic link: put the file itself there, or delete the link`);
+    throw failed(`${path} cannot be read: ${systemReason(error)}`, error);
   }
 }
 
 async function checkPrivate(file: FileHandle, path: string): Promise<void> {
   const refused = (message: string): never => {
-    throw new Failure('failed', `${path} ${message}`);
+    throw failed(`${path} ${message}`);
   };
   const found = await file.stat();
   if (!found.isFile()) refused('is no file: move it out of the way');
@@ -118,7 +115,7 @@ async function removeLeftovers(path: string): Promise<void> {
 }
 
 const cannotBeWritten = (path: string, error: unknown): Failure =>
-  new Failure('failed', `${path} cannot be written: ${systemReason(error)}`, { cause: error });
+  failed(`${path} cannot be written: ${systemReason(error)}`, error);
 
 const VERSION = 1;
 
@@ -131,8 +128,7 @@ export interface KeptDocument<T> {
 
 /** @param schema without the version */
 export function keptDocument<T extends object>(path: string, schema: z.ZodType<T>): KeptDocument<T> {
-  const damaged = (): Failure =>
-    new Failure('failed', `${path} is damaged: repair it, or delete it and sign in again`);
+  const damaged = (): Failure => failed(`${path} is damaged: repair it, or delete it and sign in again`);
   return {
     path,
     read: async () => {
@@ -141,10 +137,7 @@ export function keptDocument<T extends object>(path: string, schema: z.ZodType<T
       const document = jsonIn(text);
       if (typeof document !== 'object' || document === null || !('version' in document)) throw damaged();
       if (typeof document.version === 'number' && document.version > VERSION)
-        throw new Failure(
-          'failed',
-          `${path} was written by a newer svault: use that one, or another SVAULT_CONFIG_DIR`,
-        );
+        throw failed(`${path} was written by a newer svault: use that one, or another SVAULT_CONFIG_DIR`);
       const parsed = schema.safeParse(document);
       if (document.version !== VERSION || !parsed.success) throw damaged();
       return parsed.data;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ExitName, Failure } from '../failure.ts';
+import { type ExitName, Failure, failed } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { plainLine } from '../output/plain-line.ts';
 import type { IncomingAnswer } from './send.ts';
@@ -67,7 +67,5 @@ export function understood<T>(answer: IncomingAnswer, from: URL, schema: z.ZodTy
   if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, from);
   const read = schema.safeParse(answer.text === '' ? undefined : jsonIn(answer.text));
   if (read.success) return read.data;
-  throw new Failure('failed', `${from.host} does not answer as a svault does; is the address right?`, {
-    cause: read.error,
-  });
+  throw failed(`${from.host} does not answer as a svault does; is the address right?`, read.error);
 }

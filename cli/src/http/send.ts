@@ -1,5 +1,5 @@
 import type { IncomingMessage, request as requestOf } from 'node:http';
-import { Failure } from '../failure.ts';
+import { Failure, failed, unavailable } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 
 /** Longer than the control plane waits for a webhook. */
@@ -62,7 +62,7 @@ async function readWhole(answer: IncomingMessage, url: URL): Promise<Buffer> {
   let size = 0;
   for await (const chunk of answer as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Failure('failed', `${url.host} answers more than a svault would`);
+    if (size > MAX_ANSWER_BYTES) throw failed(`${url.host} answers more than a svault would`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -80,27 +80,25 @@ const CERTIFICATE_CODES = [
 /** Why there is no answer, in one line. @param error of the request or of its answer */
 export function networkFailure(error: unknown, { host }: URL): Failure {
   const code = codeOf(error);
-  const said = (exit: 'failed' | 'unavailable', message: string): Failure =>
-    new Failure(exit, message, { cause: error });
   if (code.startsWith('CERT_') || code.startsWith('ERR_TLS_') || CERTIFICATE_CODES.includes(code))
-    return said(
-      'failed',
+    return failed(
       `the certificate of ${host} does not verify (${code}); for an authority of your own, set NODE_EXTRA_CA_CERTS to its file`,
+      error,
     );
   if (/^(?:ERR_SSL_|EPROTO$|HPE_(?!HEADER_OVERFLOW))/.test(code))
-    return said('failed', `${host} does not speak what its address says (${code}); is the address right?`);
+    return failed(`${host} does not speak what its address says (${code}); is the address right?`, error);
   switch (code) {
     case 'ECONNREFUSED':
-      return said('unavailable', `nothing listens at ${host}`);
+      return unavailable(`nothing listens at ${host}`, error);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return said('unavailable', `there is no address for ${host}; are you online?`);
+      return unavailable(`there is no address for ${host}; are you online?`, error);
     case 'HPE_HEADER_OVERFLOW':
-      return said('failed', `${host} answers more than a svault would`);
+      return failed(`${host} answers more than a svault would`, error);
     case 'TimeoutError':
-      return said('unavailable', `${host} did not answer in time`);
+      return unavailable(`${host} did not answer in time`, error);
     default:
-      return said('unavailable', `${host} cannot be reached (${code})`);
+      return unavailable(`${host} cannot be reached (${code})`, error);
   }
 }
 

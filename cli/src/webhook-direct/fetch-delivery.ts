@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import { aboutToken, tokenPath } from '../api/service-name.ts';
-import { Failure, orElse } from '../failure.ts';
+import { Failure, failed, orElse } from '../failure.ts';
 import { SOME_WEBHOOK, endWhereDry } from '../http/dry-run.ts';
 import { refusalOf } from '../http/refusal.ts';
 import { type IncomingAnswer, send } from '../http/send.ts';
@@ -96,8 +96,7 @@ async function credentialAddress(client: ApiClient, name: string): Promise<URL> 
   const text = kind === 'agent' ? await redirectFor(client, name, host) : await ticketFor(client, name);
   const address = text.length > MAX_CHARACTERS ? undefined : safeAddress(text);
   if (address === undefined || address.hash !== '')
-    throw new Failure(
-      'failed',
+    throw failed(
       `${host} points to ${plainLine(text.slice(0, SHOWN_CHARACTERS))}${text.length > SHOWN_CHARACTERS ? '…' : ''}, which is not opened: https:// is, and http:// on this machine`,
     );
   return address;
@@ -112,10 +111,7 @@ async function redirectFor(client: ApiClient, name: string, host: string): Promi
   const location = answer.headers.get('location');
   // Any other redirect comes from a party in between.
   if (answer.status === 307 && location !== undefined) return location;
-  throw new Failure(
-    'failed',
-    `${host} answers ${answer.status} where a svault redirects; is the address right?`,
-  );
+  throw failed(`${host} answers ${answer.status} where a svault redirects; is the address right?`);
 }
 
 /** No `jkt`: an admin’s login keeps no key that would open what is sealed. */

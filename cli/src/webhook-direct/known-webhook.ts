@@ -5,7 +5,7 @@ import { type ActingLogin } from '../contexts/acting-login.ts';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { configFolder, makeFolder, whileLocked } from '../contexts/config-folder.ts';
 import { type KeptDocument, keptDocument } from '../contexts/private-file.ts';
-import { Failure, orElse, usage } from '../failure.ts';
+import { failed, orElse, usage } from '../failure.ts';
 import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
@@ -84,7 +84,7 @@ export async function mustNotBeAnother(
   const { own } = await knownTo(invocation, login);
   if (own === undefined || own === webhookUrl) return;
   if (webhookUrl === undefined)
-    throw new Failure('failed', `the control plane points to ${shown}, which is no webhook. ${NOT_FETCHED}.`);
+    throw failed(`the control plane points to ${shown}, which is no webhook. ${NOT_FETCHED}.`);
   await askAbout(invocation, own, webhookUrl, NOT_FETCHED);
   await rememberWebhook(invocation, login, webhookUrl);
 }
@@ -149,8 +149,7 @@ function addressSaid({ env }: Invocation): string | undefined {
 
 function mustBeSaid(said: string, webhookUrl: string, undone: string): void {
   if (said === webhookUrl) return;
-  throw new Failure(
-    'failed',
+  throw failed(
     `the control plane says that the webhook is at ${webhookUrl}, and SVAULT_WEBHOOK_URL that it is at ${said}. ${undone}.`,
   );
 }
@@ -177,8 +176,7 @@ async function askAbout(
       : `the control plane says that the webhook is at ${webhookUrl} now; secrets went to ${known} before`;
   const { interactive } = invocation.terminal;
   if (!interactive.in || !interactive.err)
-    throw new Failure(
-      'failed',
+    throw failed(
       `${found}. ${undone}. If that is your webhook, say so once: export SVAULT_WEBHOOK_URL=${webhookUrl}`,
     );
   say(invocation, found);

@@ -1,7 +1,7 @@
 import { parseWireObject } from '@svault/shared';
 import { type CredentialEnvelope, credentialEnvelopeSchema } from '@svault/shared/schemas';
 import type { ActingLogin } from '../contexts/acting-login.ts';
-import { Failure } from '../failure.ts';
+import { failed } from '../failure.ts';
 import type { Delivery } from './fetch-delivery.ts';
 
 /** What was delivered: a token of the credential envelope, all that the webhook said of it included (protocol 5.4). */
@@ -23,8 +23,7 @@ export async function openDelivery(
 ): Promise<DeliveredToken> {
   const token = isSealed(delivery) ? await unsealed(delivery, login, name) : plain(delivery);
   if (token.serviceName !== name)
-    throw new Failure(
-      'failed',
+    throw failed(
       `${delivery.from.host} gave out the credential of another token than ${name}; it is not shown`,
     );
   return token;
@@ -34,7 +33,7 @@ export async function openDelivery(
 function plain({ answer, from }: Delivery): DeliveredToken {
   const said = jsonIn(answer.bytes);
   if (!credentialEnvelopeSchema.safeParse(said).success)
-    throw new Failure('failed', `what ${from.host} gave out is no credential; is that the webhook?`);
+    throw failed(`what ${from.host} gave out is no credential; is that the webhook?`);
   return (said as CredentialEnvelope).token;
 }
 
@@ -53,8 +52,7 @@ async function unsealed(
 ): Promise<DeliveredToken> {
   const jwk = await login.sealingKey();
   if (jwk === undefined)
-    throw new Failure(
-      'failed',
+    throw failed(
       `${name} came sealed, and ${login.context.name} keeps no key that opens it: svault login --key keeps one`,
     );
   // Takes a while to load, and few need it.
@@ -63,18 +61,13 @@ async function unsealed(
     return (await openSealed(answer.text.trim(), readSealingKey(jwk))).reveal().token;
   } catch (error) {
     if (error instanceof RangeError)
-      throw new Failure(
-        'failed',
-        `the sealing key that ${login.context.name} keeps is damaged: svault login --key`,
-        { cause: error },
-      );
+      throw failed(`the sealing key that ${login.context.name} keeps is damaged: svault login --key`, error);
     if (!(error instanceof SealedRefused)) throw error;
-    throw new Failure(
-      'failed',
+    throw failed(
       error.reason === 'other_key'
         ? `${name} came sealed to another key than the one that ${login.context.name} keeps`
         : `what ${from.host} gave out sealed cannot be opened (${error.reason})`,
-      { cause: error },
+      error,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { type StoreAnswer, type StoreBody, storeAnswerSchema, warningsOf } from '@svault/shared/schemas';
 import { z } from 'zod';
 import type { ActingLogin } from '../contexts/acting-login.ts';
-import { Failure } from '../failure.ts';
+import { failed } from '../failure.ts';
 import { SOME_WEBHOOK, endWhereDry } from '../http/dry-run.ts';
 import { type OutgoingRequest, send } from '../http/send.ts';
 import { safeAddress } from '../http/service-address.ts';
@@ -57,8 +57,7 @@ export async function storeDestination(
   const url = safeAddress(text);
   const webhookUrl = url === undefined || /[?#]/.test(url.href) ? undefined : webhookOf(url, ENDPOINT);
   if (url === undefined || webhookUrl === undefined)
-    throw new Failure(
-      'failed',
+    throw failed(
       `the control plane says that the webhook is at ${plainLine(text).slice(0, 200)}, which no secret is sent to: https://…${ENDPOINT} only, or http:// on this machine`,
     );
   if (invocation.flags.dryRun !== true) await mustBeKnown(invocation, login, webhookUrl);

@@ -13,7 +13,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Failure, usage } from '../failure.ts';
+import { Failure, failed, usage } from '../failure.ts';
 import { systemReason } from '../system-reason.ts';
 import { mustNotBeOfOthers } from './project-folder.ts';
 import type { ProjectFile, SecretFile } from '@svault/compose/webhook-project/project-file';
@@ -95,7 +95,7 @@ export async function writeProject(
   } catch (error) {
     for (const each of undo.reverse()) await each().catch(() => undefined);
     if (error instanceof Failure || stop.aborted) throw error;
-    throw new Failure('failed', `nothing was written to ${folder}: ${systemReason(error)}`, { cause: error });
+    throw failed(`nothing was written to ${folder}: ${systemReason(error)}`, error);
   }
 }
 

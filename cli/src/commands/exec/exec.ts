@@ -1,6 +1,6 @@
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
-import { CommandEnded, Failure, usage } from '../../failure.ts';
+import { CommandEnded, failed, usage } from '../../failure.ts';
 import { runCommand } from './run-command.ts';
 import { DryRunDone } from '../../http/dry-run.ts';
 import type { Invocation, Run } from '../../invocation.ts';
@@ -37,7 +37,7 @@ async function fetched(
   for (const { variable, token } of wanted) {
     const value = values.get(token) ?? (await fetchCredential(invocation, client, token)).accessToken;
     if (value.includes('\0'))
-      throw new Failure('failed', `${token} holds a NUL character, which no environment variable can`);
+      throw failed(`${token} holds a NUL character, which no environment variable can`);
     values.set(token, value);
     filled.push([variable, value]);
   }

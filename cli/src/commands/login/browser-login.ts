@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext } from '../../contexts/context.ts';
 import { sessionGrantSchema, sessionOf } from '../../contexts/session-renewal.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, failed } from '../../failure.ts';
 import { endWhereDry } from '../../http/dry-run.ts';
 import { type OutgoingRequest, send } from '../../http/send.ts';
 import { isOnThisMachine, safeAddress } from '../../http/service-address.ts';
@@ -93,8 +93,7 @@ async function codeByBrowser(
     const answer = await waitForAnswer(invocation, listener, begun);
     if ('denied' in answer) throw new Failure('denied', 'the sign-in was denied in the browser');
     if (!isAnswerOf(answer.issuer, baseUrl))
-      throw new Failure(
-        'failed',
+      throw failed(
         `what was allowed in the browser is a sign-in at ${answer.issuer ?? 'a control plane that does not say its address'}, and not at ${baseUrl}: it was not passed on`,
       );
     return { requestId: begun.requestId, code: answer.code };
@@ -135,10 +134,9 @@ async function begin(
   );
   const page = safeAddress(authorizeUrl);
   if (page === undefined || !OPENABLE.test(page.href))
-    throw new Failure('failed', `${request.url.host} wants an address opened that is no plain https address`);
+    throw failed(`${request.url.host} wants an address opened that is no plain https address`);
   if (!isPageOf(page, baseUrl))
-    throw new Failure(
-      'failed',
+    throw failed(
       `${request.url.host} wants a page of ${page.origin} opened, which is not opened; if that is the control plane’s own address, sign in there by --base-url`,
     );
   return { requestId, userCode, expiresInSeconds, page };
@@ -160,14 +158,14 @@ function newProof(): { readonly codeVerifier: string; readonly codeChallenge: st
 /**
  * Opens an address in the browser of this user's desktop, without a shell. Returns at once.
  * @param url https or loopback http alone
- * @param failed is called where no browser could be started
+ * @param onFailure is called where no browser could be started
  */
-function openBrowser({ env }: Pick<Invocation, 'env'>, { href }: URL, failed: () => void): void {
+function openBrowser({ env }: Pick<Invocation, 'env'>, { href }: URL, onFailure: () => void): void {
   const { SVAULT_KEY: _notForABrowser, ...others } = env;
   const command = platform() === 'darwin' ? 'open' : 'xdg-open';
   const child = spawn(command, [href], { stdio: 'ignore', detached: true, env: others });
-  child.once('error', failed).once('exit', (code) => {
-    if (code !== 0) failed();
+  child.once('error', onFailure).once('exit', (code) => {
+    if (code !== 0) onFailure();
   });
   child.unref();
 }

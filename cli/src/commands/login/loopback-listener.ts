@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Failure } from '../../failure.ts';
+import { failed } from '../../failure.ts';
 import { systemReason } from '../../system-reason.ts';
 
 /** Listens on this machine for the answer of a browser (RFC 8252 section 7.3). */
@@ -22,10 +22,9 @@ export async function listenOnLoopback(): Promise<LoopbackListener> {
   try {
     await once(server.listen(0, '127.0.0.1'), 'listening');
   } catch (error) {
-    throw new Failure(
-      'failed',
+    throw failed(
       `nothing can listen on 127.0.0.1 (${systemReason(error)}): svault login --no-launch-browser`,
-      { cause: error },
+      error,
     );
   }
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;

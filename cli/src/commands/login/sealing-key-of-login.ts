@@ -1,7 +1,7 @@
 import { type SealingCurve, type SealingKey, createSealingKey, readSealingKey } from '@svault/shared/sealed';
 import type { ContextStore } from '../../contexts/context-store.ts';
 import type { AgentContext, ContextSecrets, KeptContext, KeySecrets } from '../../contexts/context.ts';
-import { Failure, orElse, usage } from '../../failure.ts';
+import { failed, orElse, usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
 
@@ -53,7 +53,7 @@ function readKept({ name }: KeptContext, jwk: NonNullable<KeySecrets['sealingKey
     return readSealingKey(jwk);
   } catch (error) {
     const message = `the sealing key of ${name} is damaged: svault context rm ${name}, and sign in again`;
-    throw new Failure('failed', message, { cause: error });
+    throw failed(message, error);
   }
 }
 

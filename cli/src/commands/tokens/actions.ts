@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import { aboutToken, serviceNameFrom, tokenPath } from '../../api/service-name.ts';
-import { Failure, usage } from '../../failure.ts';
+import { failed, unavailable, usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { oneByOne, unique } from '../../one-by-one.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -64,8 +64,7 @@ export const removeTokens: Run<[readonly string[]], { readonly yes?: true }> = a
   if (failure !== undefined) throw failure;
   const left = done.filter(({ webhook }) => webhook === 'unreachable').map(({ serviceName }) => serviceName);
   if (left.length > 0)
-    throw new Failure(
-      'unavailable',
+    throw unavailable(
       `the webhook still holds what ${left.join(', ')} was; when it is back: svault rm ${left.join(' ')}`,
     );
 };
@@ -82,7 +81,7 @@ export const refreshToken: Run<[string]> = async (invocation, [service]) => {
   const said = doneOf(name, answer);
   if (said !== undefined) return printDone(invocation, { said, answer, name });
   if (invocation.flags.format === 'json') invocation.terminal.out(jsonText(answer));
-  throw new Failure('failed', problemOf(name, answer.outcome));
+  throw failed(problemOf(name, answer.outcome));
 };
 
 function doneOf(name: string, { outcome, expiryTime }: z.infer<typeof refreshSchema>): string | undefined {

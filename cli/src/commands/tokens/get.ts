@@ -1,6 +1,6 @@
 import { apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
-import { Failure, usage } from '../../failure.ts';
+import { Failure, failed, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plainLine } from '../../output/plain-line.ts';
@@ -51,8 +51,7 @@ async function printForAws(
   const { credentialProcessLine } = await import('./credential-process.ts');
   const line = credentialProcessLine(accessToken);
   if (line === undefined)
-    throw new Failure(
-      'failed',
+    throw failed(
       `${serviceName} holds no AWS credentials: JSON with Version 1, AccessKeyId and SecretAccessKey, as a RawCredential with the minter aws-sts gives it`,
     );
   terminal.out(line);

@@ -25,10 +25,7 @@ export interface GivenRecord {
   readonly withoutProvider: boolean;
 }
 
-/**
- * Reads `--body`, `--field` and what a secret is sealed with.
- * @throws Failure usage, for a member that is said twice too
- */
+/** Reads `--body`, `--field` and what a secret is sealed with. @throws Failure usage, for a member that is said twice too */
 export async function givenRecord(invocation: Invocation, options: SecretOptions): Promise<GivenRecord> {
   let members = options.body === undefined ? {} : await bodyFrom(invocation, options.body);
   for (const [name, value] of Object.entries(await restrictionsFrom(options)))

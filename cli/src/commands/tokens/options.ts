@@ -73,11 +73,7 @@ export function describedBy({ name, description, notes, tags }: DescriptionOptio
   return given({ displayName: name, description, notes, tags: trimmed?.filter((tag) => tag !== '') });
 }
 
-/**
- * Body of `POST …/store-ticket`: which version may be replaced.
- * @param text of `--if-version`
- * @throws Failure usage
- */
+/** Body of `POST …/store-ticket`: which version may be replaced. @param text of `--if-version`. @throws Failure usage */
 export function versionToReplace(text: string | undefined): { readonly ifv?: number } {
   if (text === undefined) return {};
   if (/^\d{1,15}$/.test(text)) return { ifv: Number(text) };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiClient } from '../../api/api-client.ts';
 import { aboutToken, tokenPath } from '../../api/service-name.ts';
-import { Failure, orElse } from '../../failure.ts';
+import { orElse, unavailable } from '../../failure.ts';
 
 /** What the webhook says of a record (protocol 5.3), as far as the control plane passes it on. */
 const heldSchema = z.looseObject({
@@ -45,9 +45,9 @@ export async function readToken(client: ApiClient, name: string): Promise<Token>
   const first = await tokenOf(client, name);
   if (first.webhook !== undefined) return first;
   const { bound, reachable } = await webhookOf(client);
-  if (!bound) throw new Failure('unavailable', 'no webhook is bound: svault webhook bind');
+  if (!bound) throw unavailable('no webhook is bound: svault webhook bind');
   if (reachable !== true)
-    throw new Failure('unavailable', `the webhook does not answer, so the value of ${name} is unknown`);
+    throw unavailable(`the webhook does not answer, so the value of ${name} is unknown`);
   return tokenOf(client, name);
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { apiClient } from '../../api/api-client.ts';
 import { readyEngine } from '../../compose-engine/compose-engine.ts';
 import { TIMEOUT_MS, untilHealthy } from '../../compose-engine/health.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, failed, unavailable } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
 import { printOne } from '../../output/print.ts';
@@ -19,8 +19,7 @@ export const startWebhook: Run<[folder: string]> = async (invocation, [name]) =>
   const compose = await readyEngine(invocation, folder);
   const { code } = await compose.show('up', '--detach', '--remove-orphans');
   if (code !== 0)
-    throw new Failure(
-      'unavailable',
+    throw unavailable(
       `not all of it starts; see the output of compose above (${compose.name} logs says more)`,
     );
   await untilHealthy(compose, { signal, timeoutMs: TIMEOUT_MS });
@@ -37,8 +36,7 @@ export const stopWebhook: Run<[folder: string]> = async (invocation, [name]) => 
   const compose = await readyEngine(invocation, folder);
   const { code } = await compose.show('down', '--remove-orphans');
   if (code !== 0)
-    throw new Failure(
-      'failed',
+    throw failed(
       'not all of it stopped, so credentials may still be delivered; see the output of compose above',
     );
   say(invocation, 'the webhook is stopped: no credential can be delivered, stored or used now');
@@ -52,8 +50,7 @@ export const webhookStatus: Run<[]> = async (invocation) => {
   if (webhook.bound || invocation.flags.format === 'json') printOne(invocation, webhook, webhookShape);
   if (!webhook.bound) throw new Failure('notFound', 'no webhook is bound: svault webhook init, up and bind');
   if (webhook.reachable !== true)
-    throw new Failure(
-      'unavailable',
+    throw unavailable(
       `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane: does it run, and its tunnel?`,
     );
 };

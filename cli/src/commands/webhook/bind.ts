@@ -3,7 +3,7 @@ import { bindCodeSchema, hmacHashSchema } from '@svault/shared/schemas';
 import { resolve } from 'node:path';
 import { apiClient } from '../../api/api-client.ts';
 import { readyEngine } from '../../compose-engine/compose-engine.ts';
-import { Failure, usage } from '../../failure.ts';
+import { failed, usage } from '../../failure.ts';
 import { DryRunDone } from '../../http/dry-run.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
@@ -48,8 +48,7 @@ export const bindWebhook: Run<[link: string | undefined], Options> = async (invo
 /** Before a link is made or consumed in vain. */
 function mustBeFree({ bound, url = 'an address that is not known' }: WebhookView): void {
   if (!bound) return;
-  throw new Failure(
-    'failed',
+  throw failed(
     `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it first by DELETE /api/webhook (and run unseal-bind on its machine to use it again)`,
   );
 }
@@ -94,7 +93,7 @@ async function linkText(invocation: Invocation, argument: string | undefined): P
   }
   const compose = await readyEngine(invocation, folder);
   const { code, out } = await compose.read('run', '--rm', '--no-deps', '-T', 'webhook', 'bind-link');
-  if (code !== 0) throw new Failure('failed', 'the webhook gave no link; see its output above');
+  if (code !== 0) throw failed('the webhook gave no link; see its output above');
   return out;
 }
 
