@@ -15,36 +15,35 @@ const WORST_FIRST: readonly ExitName[] = ['interrupted', 'denied', 'unavailable'
 const HOPELESS: readonly ExitName[] = ['interrupted', 'denied', 'unavailable', 'rateLimited'];
 
 /**
- * Does the same for several things, in their order. One that fails is said on stderr, and the others go on. A single
- * one that fails is the failure itself. Ctrl-C ends it. Under `--dry-run` each shows its requests.
- * @param named how a line on stderr names it
+ * Does the same for several things, in their order. One that fails is said on stderr by its name, and the others go on. A
+ * single one that fails is the failure itself. Ctrl-C ends it. Under `--dry-run` each shows its requests.
  * @throws every error that is not a Failure
  */
-export async function oneByOne<I, T>(
-  { terminal, signal }: Pick<Invocation, 'terminal' | 'signal'>,
-  items: readonly I[],
-  { act, named }: { readonly act: (item: I) => Promise<T>; readonly named: (item: I) => string },
+export async function oneByOne<T>(
+  { terminal, signal }: Invocation,
+  names: readonly string[],
+  act: (name: string) => Promise<T>,
 ): Promise<Outcomes<T>> {
   const done: T[] = [];
   const failures: Failure[] = [];
-  for (const [index, item] of items.entries()) {
+  for (const [index, name] of names.entries()) {
     try {
-      done.push(await act(item));
+      done.push(await act(name));
     } catch (error) {
       if (error instanceof DryRunDone) continue;
       if (signal.aborted) return { done, failure: new Interrupted() };
       if (!(error instanceof Failure)) throw error;
       failures.push(error);
-      if (items.length === 1) break;
+      if (names.length === 1) break;
       const { exit, code } = error;
-      terminal.err(failureLine(new Failure(exit, `${named(item)}: ${error.message}`, { code })));
-      const left = items.slice(index + 1).map(named);
+      terminal.err(failureLine(new Failure(exit, `${name}: ${error.message}`, { code })));
+      const left = names.slice(index + 1);
       if (!HOPELESS.includes(exit)) continue;
       if (left.length > 0) say({ terminal }, `not tried: ${left.join(', ')}`);
       break;
     }
   }
-  return { done, failure: items.length === 1 ? failures[0] : summed(failures, items.length) };
+  return { done, failure: names.length === 1 ? failures[0] : summed(failures, names.length) };
 }
 
 function summed(failures: readonly Failure[], all: number): Failure | undefined {

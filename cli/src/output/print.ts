@@ -101,14 +101,14 @@ export function printDone(invocation: Invocation, { said, answer, name }: Done):
 /**
  * As `printDone` of several changes, each of which was said already: an array of what the control plane answered, or the names.
  */
-export function printAnswers<T>(
+export function printAnswers(
   invocation: Invocation,
-  answers: readonly T[],
-  name: (answer: T) => string,
+  answers: readonly { readonly serviceName: string }[],
 ): void {
   const { flags, terminal } = invocation;
   if (flags.dryRun === true) return;
-  if (flags.format === 'name') for (const each of answers) terminal.out(nameLine(invocation, name(each)));
+  if (flags.format === 'name')
+    for (const { serviceName } of answers) terminal.out(nameLine(invocation, serviceName));
   if (flags.format === 'json') terminal.out(jsonText(answers));
 }
 

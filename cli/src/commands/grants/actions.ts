@@ -61,7 +61,7 @@ export const addGrants: Run<[agent: string, services: readonly string[]], Option
   const client = await apiClient(invocation);
   const agent = await agentReferred(client, reference);
   const { done, failure } = await grantServices(invocation, client, agent, { services, terms });
-  printAnswers(invocation, done, ({ serviceName }) => serviceName);
+  printAnswers(invocation, done);
   if (failure !== undefined) throw failure;
 };
 
@@ -73,19 +73,16 @@ export const removeGrants: Run<[agent: string, services: readonly string[]]> = a
   const services = unique(names.map(serviceNameFrom));
   const client = await apiClient(invocation);
   const agent = await agentReferred(client, reference);
-  const { done, failure } = await oneByOne(invocation, services, {
-    named: (service) => service,
-    act: async (serviceName) => {
-      const path = `${grantsPath(agent.id)}/${encodeURIComponent(serviceName)}`;
-      await orElse(client.change({ method: 'DELETE', path, schema: nothingSchema }), (error) => {
-        if (error.exit !== 'notFound') throw error;
-        throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}`);
-      });
-      say(invocation, `${agent.name} may no longer have ${serviceName}`);
-      return { serviceName, revoked: true };
-    },
+  const { done, failure } = await oneByOne(invocation, services, async (serviceName) => {
+    const path = `${grantsPath(agent.id)}/${encodeURIComponent(serviceName)}`;
+    await orElse(client.change({ method: 'DELETE', path, schema: nothingSchema }), (error) => {
+      if (error.exit !== 'notFound') throw error;
+      throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}`);
+    });
+    say(invocation, `${agent.name} may no longer have ${serviceName}`);
+    return { serviceName, revoked: true };
   });
-  printAnswers(invocation, done, ({ serviceName }) => serviceName);
+  printAnswers(invocation, done);
   if (failure !== undefined) throw failure;
 };
 

@@ -17,17 +17,10 @@ export const grantServices = (
   agent: AgentReference,
   { services, terms = {} }: { readonly services: readonly string[]; readonly terms?: GrantTerms },
 ): Promise<Outcomes<Grant>> =>
-  oneByOne(invocation, services, {
-    named: (service) => service,
-    act: async (serviceName) => {
-      const grant = await client.change({
-        method: 'POST',
-        path: grantsPath(agent.id),
-        body: { serviceName, ...terms },
-        schema: grantSchema,
-      });
-      const end = grant.grantExpiresAt === null ? 'it is revoked' : grant.grantExpiresAt;
-      say(invocation, `${agent.name} may have ${serviceName} until ${end}`);
-      return grant;
-    },
+  oneByOne(invocation, services, async (serviceName) => {
+    const body = { serviceName, ...terms };
+    const path = grantsPath(agent.id);
+    const grant = await client.change({ method: 'POST', path, body, schema: grantSchema });
+    say(invocation, `${agent.name} may have ${serviceName} until ${grant.grantExpiresAt ?? 'it is revoked'}`);
+    return grant;
   });

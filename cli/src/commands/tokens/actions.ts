@@ -51,16 +51,13 @@ export const removeTokens: Run<[readonly string[]], { readonly yes?: true }> = a
     `Delete ${names.join(', ')}, with every grant for ${names.length === 1 ? 'it' : 'them'} and what the webhook holds?`,
     { yes },
   );
-  const { done, failure } = await oneByOne(invocation, names, {
-    named: (name) => name,
-    act: async (name) => {
-      const change = { method: 'DELETE', path: tokenPath(name), schema: removalSchema } as const;
-      const removal = await aboutToken(name, () => client.change(change));
-      say(invocation, `${name} is deleted; ${RECORDS[removal.webhook] ?? `its record: ${removal.webhook}`}`);
-      return removal;
-    },
+  const { done, failure } = await oneByOne(invocation, names, async (name) => {
+    const change = { method: 'DELETE', path: tokenPath(name), schema: removalSchema } as const;
+    const removal = await aboutToken(name, () => client.change(change));
+    say(invocation, `${name} is deleted; ${RECORDS[removal.webhook] ?? `its record: ${removal.webhook}`}`);
+    return removal;
   });
-  printAnswers(invocation, done, ({ serviceName }) => serviceName);
+  printAnswers(invocation, done);
   if (failure !== undefined) throw failure;
   const left = done.filter(({ webhook }) => webhook === 'unreachable').map(({ serviceName }) => serviceName);
   if (left.length > 0)
