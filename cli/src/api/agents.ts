@@ -22,24 +22,13 @@ export type Agent = z.infer<typeof agentSchema>;
 export const agentPath = (id: string): string => `/api/agents/${encodeURIComponent(id)}`;
 
 const namedSchema = z.looseObject({ id: z.string(), name: z.string() });
-
-/** Which agent is meant, and what it is called. */
-export interface AgentReference {
-  readonly id: string;
-  readonly name: string;
-}
+export type AgentReference = z.infer<typeof namedSchema>;
 
 /**
- * The id of the agent that is meant.
+ * Which agent is meant, and what it is called. An id goes before a name, so that no agent can be called by another's id; a
+ * deleted agent has its id alone, since its name may be another's by now.
  * @param reference an id or a name; under `--dry-run` no request is sent, and a name replaces its id
  * @throws Failure usage for a name that several have, with their ids; notFound
- */
-export const agentId = async (client: ApiClient, reference: string): Promise<string> =>
-  (await agentReferred(client, reference)).id;
-
-/**
- * As `agentId`, with the agent's name. An id goes before a name, so that no agent can be called by another's id; a deleted
- * agent has its id alone, since its name may be another's by now.
  */
 export async function agentReferred(client: ApiClient, reference: string): Promise<AgentReference> {
   if (reference.trim() === '') throw usage('an empty text names no agent; give its name or its id');

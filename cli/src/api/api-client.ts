@@ -54,33 +54,27 @@ export async function apiClient(
     );
   const dry = invocation.flags.dryRun === true;
 
-  const ask = async (request: Omit<OutgoingRequest, 'authorization'>): Promise<IncomingAnswer> => {
-    const first = await sendWithRetries(invocation, {
-      ...request,
-      authorization: await login.authorization(),
-    });
-    if (first.status !== 401) return first;
-    const authorization = await login.renewed();
-    return authorization === undefined ? first : sendWithRetries(invocation, { ...request, authorization });
+  const ask = async (request: OutgoingRequest): Promise<IncomingAnswer> => {
+    const authorization = await login.authorization();
+    const first = await sendWithRetries(invocation, { ...request, authorization });
+    const renewed = first.status === 401 ? await login.renewed() : undefined;
+    return renewed === undefined
+      ? first
+      : sendWithRetries(invocation, { ...request, authorization: renewed });
   };
-  const answered = async <T>(
-    request: Omit<OutgoingRequest, 'authorization'>,
-    schema: z.ZodType<T>,
-  ): Promise<T> => understood(await ask(request), request.url, schema);
   const urlOf = (path: string): URL => new URL(baseUrl + path);
   const shownInstead = <T>(request: OutgoingRequest, dryAnswer?: T): T => {
     showInstead(invocation, request);
     if (dryAnswer === undefined) throw new DryRunDone();
     return dryAnswer;
   };
+  const answerTo = async <T>(request: OutgoingRequest, schema: z.ZodType<T>, dryAnswer?: T): Promise<T> =>
+    dry ? shownInstead(request, dryAnswer) : understood(await ask(request), request.url, schema);
 
   return {
     login,
     dryRun: dry,
-    read: async (path, schema, dryAnswer) => {
-      const request = { method: 'GET', url: urlOf(path) } as const;
-      return dry ? shownInstead(request, dryAnswer) : answered(request, schema);
-    },
+    read: (path, schema, dryAnswer) => answerTo({ method: 'GET', url: urlOf(path) }, schema, dryAnswer),
     readRedirect: async (path, location) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
       if (dry) return shownInstead(request, { status: 307, headers: new Map([['location', location]]) });
@@ -99,18 +93,13 @@ export async function apiClient(
         const url = urlOf(path);
         url.searchParams.set('limit', String(Math.min(PAGE_ITEMS, limit - items.length)));
         if (cursor !== undefined) url.searchParams.set('cursor', cursor);
-        const request = { method: 'GET', url } as const;
-        const page = dry
-          ? shownInstead<z.infer<typeof pageSchema>>(request)
-          : await answered(request, pageSchema);
+        const page = await answerTo({ method: 'GET', url }, pageSchema);
         items.push(...page.items);
         cursor = page.nextCursor;
         if (cursor === undefined || items.length >= limit) return items.slice(0, limit);
       }
     },
-    change: async ({ method, path, body, secretMembers, schema, dryAnswer }) => {
-      const request = { method, url: urlOf(path), body, secretMembers };
-      return dry ? shownInstead(request, dryAnswer) : answered(request, schema);
-    },
+    change: ({ path, schema, dryAnswer, ...request }) =>
+      answerTo({ ...request, url: urlOf(path) }, schema, dryAnswer),
   };
 }

@@ -19,12 +19,12 @@ export function serviceNameFrom(text: string): string {
 export const tokenPath = (name: string): string => `/api/tokens/${encodeURIComponent(name)}`;
 
 /**
- * Has a call of the control plane that is about a token, and says more where there is none: the control plane says the same of
- * whatever is not there.
+ * A call of the control plane that is about a token. Says more where there is none: the control plane says the same of whatever
+ * is not there.
  * @throws Failure
  */
-export const aboutToken = <T>(name: string, call: () => Promise<T>): Promise<T> =>
-  orElse(call(), (error) => {
+export const aboutToken = <T>(name: string, call: Promise<T>): Promise<T> =>
+  orElse(call, (error) => {
     if (error.code !== 'NOT_FOUND') throw error;
     throw error.saying(`there is no token ${name}; svault ls lists those there are`, 'notFound');
   });

@@ -103,11 +103,9 @@ async function credentialAddress(client: ApiClient, name: string): Promise<URL> 
 }
 
 async function redirectFor(client: ApiClient, name: string, host: string): Promise<string> {
-  const answer = await client.readRedirect(
-    // This client takes JSON, which alone would be answered without a redirect.
-    `/api/agents/credentials?service=${encodeURIComponent(name)}&redirect=true`,
-    SOMEWHERE,
-  );
+  // This client takes JSON, which alone would be answered without a redirect.
+  const path = `/api/agents/credentials?service=${encodeURIComponent(name)}&redirect=true`;
+  const answer = await client.readRedirect(path, SOMEWHERE);
   const location = answer.headers.get('location');
   // Any other redirect comes from a party in between.
   if (answer.status === 307 && location !== undefined) return location;
@@ -117,12 +115,7 @@ async function redirectFor(client: ApiClient, name: string, host: string): Promi
 /** No `jkt`: an admin’s login keeps no key that would open what is sealed. */
 async function ticketFor(client: ApiClient, name: string): Promise<string> {
   const path = `${tokenPath(name)}/credential-ticket`;
-  const change = {
-    method: 'POST',
-    path,
-    body: {},
-    schema: ticketSchema,
-    dryAnswer: { url: SOMEWHERE },
-  } as const;
-  return (await aboutToken(name, () => client.change(change))).url;
+  const dryAnswer = { url: SOMEWHERE };
+  const change = client.change({ method: 'POST', path, body: {}, schema: ticketSchema, dryAnswer });
+  return (await aboutToken(name, change)).url;
 }

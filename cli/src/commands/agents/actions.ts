@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, agentId, agentPath, agentReferred, agentSchema } from '../../api/agents.ts';
+import { type Agent, agentPath, agentReferred, agentSchema } from '../../api/agents.ts';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
@@ -70,7 +70,7 @@ type AgentWithGrants = Agent & { readonly grants: readonly Grant[] };
 /** `agents show AGENT`: the agent and what it is granted. */
 export const showAgent: Run<[agent: string]> = async (invocation, [reference]) => {
   const client = await apiClient(invocation);
-  const id = await agentId(client, reference);
+  const { id } = await agentReferred(client, reference);
   const [agent, grants] = await Promise.all([
     client.read(agentPath(id), agentSchema),
     client.readAll(grantsPath(id), grantSchema),

@@ -24,8 +24,8 @@ export const editToken: Run<[string], DescriptionOptions> = async (invocation, [
   if (Object.keys(body).length === 0)
     throw usage('say what to change: --name, --description, --notes, --tags');
   const client = await apiClient(invocation);
-  const change = { method: 'PATCH', path: tokenPath(name), body, schema: tokenSchema } as const;
-  const answer = await aboutToken(name, () => client.change(change));
+  const change = client.change({ method: 'PATCH', path: tokenPath(name), body, schema: tokenSchema });
+  const answer = await aboutToken(name, change);
   printDone(invocation, { said: `${name} is changed`, answer, name });
 };
 
@@ -52,8 +52,8 @@ export const removeTokens: Run<[readonly string[]], { readonly yes?: true }> = a
     { yes },
   );
   const { done, failure } = await oneByOne(invocation, names, async (name) => {
-    const change = { method: 'DELETE', path: tokenPath(name), schema: removalSchema } as const;
-    const removal = await aboutToken(name, () => client.change(change));
+    const change = client.change({ method: 'DELETE', path: tokenPath(name), schema: removalSchema });
+    const removal = await aboutToken(name, change);
     say(invocation, `${name} is deleted; ${RECORDS[removal.webhook] ?? `its record: ${removal.webhook}`}`);
     return removal;
   });
@@ -72,9 +72,8 @@ const refreshSchema = z.looseObject({ outcome: z.string(), expiryTime: z.string(
 export const refreshToken: Run<[string]> = async (invocation, [service]) => {
   const name = serviceNameFrom(service);
   const client = await apiClient(invocation);
-  const answer = await aboutToken(name, () =>
-    client.change({ method: 'POST', path: `${tokenPath(name)}/refresh`, schema: refreshSchema }),
-  );
+  const path = `${tokenPath(name)}/refresh`;
+  const answer = await aboutToken(name, client.change({ method: 'POST', path, schema: refreshSchema }));
   const said = doneOf(name, answer);
   if (said !== undefined) return printDone(invocation, { said, answer, name });
   if (invocation.flags.format === 'json') invocation.terminal.out(jsonText(answer));
@@ -130,7 +129,7 @@ export const tokenHistory: Run<[string], { readonly limit: string }> = async (
   if (!/^[1-9]\d{0,5}$/.test(limit)) throw usage('--limit takes a whole number from 1 to 999999');
   const client = await apiClient(invocation);
   const path = `${tokenPath(name)}/history`;
-  const events = await aboutToken(name, () => client.readAll(path, eventSchema, Number(limit)));
+  const events = await aboutToken(name, client.readAll(path, eventSchema, Number(limit)));
   printList(invocation, events, EVENTS);
 };
 
@@ -169,9 +168,8 @@ export const storeTicket: Run<[string], { readonly ifVersion?: string }> = async
   const body = versionToReplace(ifVersion);
   const client = await apiClient(invocation);
   const path = `${tokenPath(name)}/store-ticket`;
-  const address = await aboutToken(name, () =>
-    client.change({ method: 'POST', path, body, schema: storeAddressSchema }),
-  );
+  const change = client.change({ method: 'POST', path, body, schema: storeAddressSchema });
+  const address = await aboutToken(name, change);
   // Whoever reads it sends a secret there.
   await storeDestination(invocation, client.login, address);
   printOne(invocation, address, ADDRESS);

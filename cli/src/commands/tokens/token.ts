@@ -60,4 +60,4 @@ const webhookOf = (client: ApiClient): Promise<z.infer<typeof webhookSchema>> =>
 
 /** A token, with what the webhook says of it at once. @throws Failure notFound */
 export const tokenOf = (client: ApiClient, name: string): Promise<Token> =>
-  aboutToken(name, () => client.read(tokenPath(name), tokenSchema));
+  aboutToken(name, client.read(tokenPath(name), tokenSchema));
