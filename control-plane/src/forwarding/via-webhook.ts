@@ -8,22 +8,20 @@ import { type ProxyConfigDelivery, deliveryMark } from './proxy-config-sync.ts';
 import type { Forward, ForwardRefusal, ProxyExchange, WebhookUse } from './exchange.ts';
 import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
 
-interface Dependencies {
-  readonly call: ProxyCall;
-  readonly links: Pick<WebhookLinkStore, 'find'>;
-  readonly configs: ProxyConfigDelivery;
-  readonly refresh: TokenRefresh;
-  readonly logger: Logger;
-}
-
 /**
  * Forwards for `Token` proxies: through the webhook, which injects the credential (PROTOCOL.md section 5.6). Delivers the
  * proxy's settings first where the webhook does not have them. A token that only the control plane can refresh is refreshed
  * and the call made once more (PRX-11); nothing else is retried. After either wait the use is checked again before it is
  * signed.
  */
-export function createWebhookForward(dependencies: Dependencies): Forward<WebhookUse> {
-  const { call, links, configs, refresh, logger } = dependencies;
+export function createWebhookForward(options: {
+  readonly call: ProxyCall;
+  readonly links: Pick<WebhookLinkStore, 'find'>;
+  readonly configs: ProxyConfigDelivery;
+  readonly refresh: TokenRefresh;
+  readonly logger: Logger;
+}): Forward<WebhookUse> {
+  const { call, links, configs, refresh, logger } = options;
 
   const unavailable = (): ForwardRefusal => ({
     status: 502,
@@ -57,9 +55,6 @@ export function createWebhookForward(dependencies: Dependencies): Forward<Webhoo
     return undefined;
   };
 
-  const refreshed = async ({ vaultId, proxyId, config }: WebhookUse): Promise<RefreshResult> =>
-    refresh.refresh(vaultId, config.serviceName, { reason: 'expired', proxyId });
-
   const refusalFor = async (use: WebhookUse, answer: ProxyAnswer): Promise<ForwardRefusal | undefined> => {
     const { vaultId, proxyId } = use;
     if (answer.kind === 'finished') return undefined;
@@ -82,8 +77,10 @@ export function createWebhookForward(dependencies: Dependencies): Forward<Webhoo
     if (undelivered !== undefined || exchange.signal.aborted) return undelivered;
     const first = await call(use, exchange, take);
     if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return refusalFor(use, first);
-    const result = await refreshed(use);
-    if (result.outcome !== 'refreshed') return refusedBy(result) ?? unavailable();
+    const { vaultId, proxyId, config } = use;
+    const result = await refresh.refresh(vaultId, config.serviceName, { reason: 'expired', proxyId });
+    if (result.outcome === 'webhook_unavailable') return unavailable();
+    if (result.outcome !== 'refreshed') return refusedBy(result);
     await exchange.recheck();
     if (exchange.signal.aborted) return undefined;
     return refusalFor(use, await call(use, exchange, take));
@@ -106,27 +103,22 @@ function refusedAs(code: WebhookErrorCode, retryAfterSeconds?: number): ForwardR
 /** PROTOCOL.md section 5.4: `Retry-After` where only the control plane can refresh. */
 const REFRESH_RETRY_SECONDS = 5;
 
-/** @returns undefined where the webhook was unreachable */
-function refusedBy(
-  result: Exclude<RefreshResult, { readonly outcome: 'refreshed' }>,
-): ForwardRefusal | undefined {
-  switch (result.outcome) {
-    case 'limited':
-      return refusedAs('RATE_LIMITED', result.retryAfterSeconds);
-    case 'busy':
-      return refusedAs('REFRESH_NEEDED', result.retryAfterSeconds);
-    case 'accepted':
-    case 'provider_not_configured':
-      return refusedAs('REFRESH_NEEDED', REFRESH_RETRY_SECONDS);
-    case 'not_refreshable':
-      return refusedAs('NOT_REFRESHABLE');
-    case 'reauth_needed':
-      return refusedAs('REAUTH_NEEDED');
-    case 'failed':
-      return refusedAs('PROVIDER_ERROR');
-    case 'webhook_unavailable':
-      return undefined;
-  }
+type NotRefreshed = Exclude<RefreshResult, { readonly outcome: 'refreshed' | 'webhook_unavailable' }>;
+
+const REFRESH_REFUSALS: Readonly<Record<NotRefreshed['outcome'], WebhookErrorCode>> = {
+  limited: 'RATE_LIMITED',
+  busy: 'REFRESH_NEEDED',
+  accepted: 'REFRESH_NEEDED',
+  provider_not_configured: 'REFRESH_NEEDED',
+  not_refreshable: 'NOT_REFRESHABLE',
+  reauth_needed: 'REAUTH_NEEDED',
+  failed: 'PROVIDER_ERROR',
+};
+
+function refusedBy(result: NotRefreshed): ForwardRefusal {
+  const code = REFRESH_REFUSALS[result.outcome];
+  if ('retryAfterSeconds' in result) return refusedAs(code, result.retryAfterSeconds);
+  return refusedAs(code, code === 'REFRESH_NEEDED' ? REFRESH_RETRY_SECONDS : undefined);
 }
 
 /**
