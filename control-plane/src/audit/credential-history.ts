@@ -1,8 +1,7 @@
 import { type Id, fromBase64url, toBase64url, utf8 } from '@svault/shared';
-import type { Outcome } from '@svault/shared/schemas';
 import { AeadFailed } from '@svault/server-kit/aead';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import type { AuditEvent, AuditEventType } from '../core/audit-event.ts';
+import type { AuditEvent } from '../core/audit-event.ts';
 import type { AuditStore } from '../core/audit-store.ts';
 
 /** Specification, "credential_history paging rules". */
@@ -11,11 +10,7 @@ const MAX_ENTRIES = 50;
 const DEFAULT_ENTRIES = 20;
 
 /** Specification, "credential_history". */
-interface HistoryEntry {
-  readonly eventType: AuditEventType;
-  readonly timestamp: string;
-  readonly outcome: Outcome;
-}
+type HistoryEntry = Pick<AuditEvent, 'eventType' | 'outcome' | 'timestamp'>;
 
 export type CredentialHistory =
   | {
@@ -62,16 +57,10 @@ export async function readCredentialHistory(
   const next = fitting.length > limit ? given.at(-1) : events.length > PAGE_ROWS ? page.at(-1) : undefined;
   return {
     valid: true,
-    history: given.map(toEntry),
+    history: given.map(({ eventType, timestamp, outcome }) => ({ eventType, timestamp, outcome })),
     ...(next !== undefined && { nextCursor: sealCursor(keys, subject, next.seq) }),
   };
 }
-
-const toEntry = ({ eventType, timestamp, outcome }: AuditEvent): HistoryEntry => ({
-  eventType,
-  timestamp,
-  outcome,
-});
 
 /** An encrypted event number is shorter. */
 const MAX_CURSOR_CHARACTERS = 128;

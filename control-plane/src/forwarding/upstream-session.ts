@@ -86,13 +86,8 @@ export function createUpstreamSessions(options: {
   };
 }
 
-type IssuingStores = Pick<
-  Stores,
-  'agents' | 'audit' | 'oauthSessions' | 'proxies' | 'sessions' | 'users' | 'vaults'
->;
-
 /** Issues a token in the proxy's session, or opens a session with its event. The transaction locks the account. */
-async function issueToken(stores: IssuingStores, proxy: SessionProxy, clock: Clock): Promise<IssuedToken> {
+async function issueToken(stores: Stores, proxy: SessionProxy, clock: Clock): Promise<IssuedToken> {
   // Specification, "OAuth session token": every refresh checks the agent's status again.
   const { agentId, upstreamUrl, name } = await activeProxy(stores, proxy);
   if (agentId !== proxy.agentId || upstreamUrl !== proxy.upstreamUrl)
@@ -128,7 +123,7 @@ async function activeProxy(
 }
 
 async function currentSession(
-  stores: IssuingStores,
+  stores: Pick<Stores, 'oauthSessions' | 'sessions'>,
   { vaultId, proxyId, agentId, upstreamUrl }: SessionProxy,
   clock: Clock,
 ): Promise<Session | undefined> {
@@ -140,7 +135,7 @@ async function currentSession(
 }
 
 async function openSession(
-  stores: IssuingStores,
+  stores: Pick<Stores, 'audit' | 'oauthSessions' | 'sessions' | 'users'>,
   { vaultId, proxyId, agentId, upstreamUrl }: SessionProxy,
   { name, pair }: { readonly name: string; readonly pair: TokenPair },
   clock: Clock,

@@ -118,21 +118,6 @@ export function createTokenRefresh(
     return result;
   };
 
-  const start = (
-    key: string,
-    ...[vaultId, serviceName, request]: Parameters<TokenRefresh['refresh']>
-  ): Promise<RefreshResult> => {
-    const started = attempt(vaultId, serviceName, request)
-      .then((result) => {
-        if (PAUSING_OUTCOMES.has(result.outcome)) pause.record(key, result);
-        if (result.outcome === 'refreshed') pause.record(key, undefined);
-        return result;
-      })
-      .finally(() => inFlight.delete(key));
-    inFlight.set(key, started);
-    return started;
-  };
-
   return {
     refresh: async (vaultId, serviceName, request) => {
       const key = `${vaultId} ${serviceName}`;
@@ -145,7 +130,16 @@ export function createTokenRefresh(
         return result;
       }
       const failure = request.reason === 'expired' ? pause.failureOf(key) : undefined;
-      return failure ?? start(key, vaultId, serviceName, request);
+      if (failure !== undefined) return failure;
+      const started = attempt(vaultId, serviceName, request)
+        .then((result) => {
+          if (PAUSING_OUTCOMES.has(result.outcome)) pause.record(key, result);
+          if (result.outcome === 'refreshed') pause.record(key, undefined);
+          return result;
+        })
+        .finally(() => inFlight.delete(key));
+      inFlight.set(key, started);
+      return started;
     },
   };
 }

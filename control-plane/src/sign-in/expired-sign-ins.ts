@@ -4,13 +4,7 @@ import type { Stores } from '../core/stores.ts';
 import { SESSION_TIMES } from './sessions.ts';
 
 /** Deletes expired sessions, tokens, codes, logins and links: tables stay small, and a clock set back revives none. */
-export async function evictExpiredSignIns(
-  stores: Pick<
-    Stores,
-    'cliLogins' | 'cliSessions' | 'loginLinks' | 'oauthCodes' | 'oauthSessions' | 'sessions'
-  >,
-  clock: Clock,
-): Promise<void> {
+export async function evictExpiredSignIns(stores: Stores, clock: Clock): Promise<void> {
   const nowMs = clock.now();
   const now = formatTime(nowMs);
   await stores.sessions.removeExpired(now);

@@ -1,5 +1,6 @@
-import type { Clock, Id } from '@svault/shared';
+import type { Clock } from '@svault/shared';
 import type { DenialCounter } from '../audit/denial-counter.ts';
+import type { Actor } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import { normalizeEmail } from '../core/user.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
@@ -38,13 +39,7 @@ export function createSignInByPassword(options: {
 }
 
 /** The event of a wrong password. It is written later, so that a known address takes no longer than an unknown one. */
-export const wrongPassword = ({
-  userId,
-  vaultId,
-}: {
-  readonly userId: Id<'usr'>;
-  readonly vaultId: Id<'vlt'>;
-}): NewAuditEvent => ({
+export const wrongPassword = ({ userId, vaultId }: Pick<Actor, 'userId' | 'vaultId'>): NewAuditEvent => ({
   vaultId,
   userId,
   eventType: 'LOGIN',

@@ -49,12 +49,9 @@ export const isTooLarge = (error: unknown): boolean => error instanceof WebhookC
 
 /** The denial of a management request whose call to the webhook failed. Other errors pass unchanged. */
 export function asRefusal(error: unknown): unknown {
-  return error instanceof WebhookCallFailed ? toApiError(error) : error;
-}
-
-function toApiError(failed: WebhookCallFailed): ApiError {
-  const { failure, code, message } = failed;
-  const about = { cause: failed, reason: message };
+  if (!(error instanceof WebhookCallFailed)) return error;
+  const { failure, code, message } = error;
+  const about = { cause: error, reason: message };
   switch (failure) {
     case 'unreachable':
       return new ApiError(
@@ -76,12 +73,12 @@ function toApiError(failed: WebhookCallFailed): ApiError {
     case 'held_back':
       return new ApiError('WEBHOOK_UNAVAILABLE', `The webhook was not called: ${message}. Try again later.`, {
         ...about,
-        details: { retryAfter: failed.retryAfterSeconds ?? RETRY_AFTER_SECONDS },
+        details: { retryAfter: error.retryAfterSeconds ?? RETRY_AFTER_SECONDS },
       });
     case 'garbage':
       return new ApiError(
         'WEBHOOK_REFUSED',
-        failed.isTooLarge
+        error.isTooLarge
           ? `The webhook's answer is too large: ${message}. Update the webhook.`
           : "The answer from the webhook's address does not follow the protocol. Check the address and any proxy in front of it.",
         about,

@@ -123,16 +123,12 @@ export async function callHealth(
 }> {
   const { body, latencyMs } = await webhook.call(link, { path: '/v1/health', ...request });
   const { data } = signedHealthSchema.safeParse(body);
-  const seen = {
-    capabilities: data?.capabilities ?? link.capabilities,
-    latencyMs,
-    at: formatTime(clock.now()),
-  };
-  const { at, ...reported } = seen;
+  const capabilities = data?.capabilities ?? link.capabilities;
+  const at = formatTime(clock.now());
   return {
-    link: { ...link, ...reported, lastSeenAt: at },
+    link: { ...link, capabilities, latencyMs, lastSeenAt: at },
     webhookId: data?.webhookId,
-    note: () => links.noteSeen(link, seen),
+    note: () => links.noteSeen(link, { capabilities, latencyMs, at }),
   };
 }
 
