@@ -4,10 +4,7 @@ import type { OauthClient } from '../core/oauth-client.ts';
 import { clientMetadataSchema, nameIn, pageIn, usableRedirects, wantsCodeFlow } from './client-metadata.ts';
 
 /** Clients by the address of their metadata document (draft-ietf-oauth-client-id-metadata-document). */
-export interface ClientDocuments {
-  /** @param address one that {@link isDocumentAddress} accepts */
-  get(address: string): Promise<OauthClient | DocumentProblem>;
-}
+export type ClientDocuments = ReturnType<typeof createClientDocuments>;
 
 /**
  * Why a client is not known by its metadata document. Closed.
@@ -52,27 +49,26 @@ export function isDocumentAddress(text: string): boolean {
   );
 }
 
+type Found = OauthClient | DocumentProblem;
+
 interface Cached {
-  readonly found: OauthClient | DocumentProblem;
+  readonly found: Found;
   /** On the monotonic clock. */
   readonly untilMs: number;
 }
 
 /** Fetches documents through egress, one fetch for concurrent requests, and caches them as their headers say. */
-export function createClientDocuments({
-  egress,
-  clock,
-  timeoutMs = 5_000,
-}: {
+export function createClientDocuments(options: {
   readonly egress: Pick<Egress, 'request'>;
   readonly clock: Clock;
   readonly timeoutMs?: number | undefined;
-}): ClientDocuments {
+}) {
+  const { egress, clock, timeoutMs = 5_000 } = options;
   // A map keeps its keys in insertion order: the first is the least recently used.
   const cached = new Map<string, Cached>();
-  const fetching = new Map<string, Promise<Cached['found']>>();
+  const fetching = new Map<string, Promise<Found>>();
 
-  const fetchAndCache = async (address: string): Promise<Cached['found']> => {
+  const fetchAndCache = async (address: string): Promise<Found> => {
     const response = await fetchDocument(egress, address, timeoutMs);
     const found = response === undefined ? 'unreachable' : readClientDocument(address, response);
     const maxSeconds = typeof found === 'string' ? PROBLEM_SECONDS : MAX_SECONDS_FRESH;
@@ -84,7 +80,8 @@ export function createClientDocuments({
   };
 
   return {
-    get: async (address) => {
+    /** @param address one that {@link isDocumentAddress} accepts */
+    get: async (address: string): Promise<Found> => {
       const known = cached.get(address);
       cached.delete(address);
       if (known !== undefined && known.untilMs > clock.monotonic()) {
@@ -126,10 +123,7 @@ const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json[\t ]*(?:;|$)/i;
 const SYMMETRIC_METHOD = /^client_secret_/;
 
 /** @param address the client id: the document names the same one, byte for byte */
-function readClientDocument(
-  address: string,
-  { status, headers, body }: EgressResponse,
-): OauthClient | DocumentProblem {
+function readClientDocument(address: string, { status, headers, body }: EgressResponse): Found {
   if (status !== 200) return 'no_document';
   const document = JSON_TYPE.test(headers['content-type'] ?? '') ? parseObject(body) : undefined;
   if (document === undefined) return 'not_json';

@@ -37,26 +37,16 @@ export interface CountedAnswer extends WebhookAnswer {
 }
 
 /** Calls a webhook with the signature of PROTOCOL.md section 3. */
-export interface SignedClient {
-  /**
-   * Makes one request, with a fresh time and nonce.
-   * @throws WebhookCallFailed
-   */
-  call(call: WebhookCall): Promise<CountedAnswer>;
-}
+export type SignedClient = ReturnType<typeof createSignedClient>;
 
 /** PROTOCOL.md TRN-22. */
 export const CALL_TIMEOUT_MS = 10_000;
 
-export function createSignedClient({
-  egress,
-  clock,
-}: {
-  readonly egress: Egress;
-  readonly clock: Clock;
-}): SignedClient {
+export function createSignedClient({ egress, clock }: { readonly egress: Egress; readonly clock: Clock }) {
   return {
-    call: async ({ url, path, key, body: content = {}, timeoutMs = CALL_TIMEOUT_MS, signal }) => {
+    /** Makes one request, with a fresh time and nonce. @throws WebhookCallFailed */
+    call: async (call: WebhookCall): Promise<CountedAnswer> => {
+      const { url, path, key, body: content = {}, timeoutMs = CALL_TIMEOUT_MS, signal } = call;
       const body = utf8(JSON.stringify(content));
       const nowMs = clock.now();
       const signed = {

@@ -3,27 +3,19 @@ import { AeadFailed } from '@svault/server-kit/aead';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type Clock, fromBase64url, toBase64url, utf8 } from '@svault/shared';
 import { ApiError } from '../../core/errors.ts';
-import type { SignedIn } from '../sessions.ts';
 import type { SignInByIdentity } from './sign-in-by-identity.ts';
 
 /** A sign-in at the identity provider, from the redirect there to the callback. */
-export interface ProviderSignIn {
-  /** @throws ApiError PROVIDER_UNAVAILABLE */
-  begin(
-    returnTo: string | undefined,
-  ): Promise<{ readonly url: string; /** For the browser's cookie. */ readonly sealed: string }>;
-  /**
-   * @param input.query of the callback, as it came
-   * @param input.sealed from the browser's cookie
-   * @param input.admit runs once the sign-in is known to be this browser's, before the provider is called
-   * @throws ApiError SIGN_IN_EXPIRED, SIGN_IN_DENIED, SIGN_IN_FAILED, NO_ACCOUNT, PROVIDER_UNAVAILABLE
-   */
-  finish(input: {
-    readonly query: URLSearchParams;
-    readonly sealed: string | undefined;
-    readonly client: string;
-    readonly admit: () => Promise<void>;
-  }): Promise<{ readonly signedIn: SignedIn; readonly returnTo: string | undefined }>;
+export type ProviderSignIn = ReturnType<typeof createProviderSignIn>;
+
+interface Callback {
+  /** As it came. */
+  readonly query: URLSearchParams;
+  /** From the browser's cookie. */
+  readonly sealed: string | undefined;
+  readonly client: string;
+  /** Runs once the sign-in is known to be this browser's, before the provider is called. */
+  readonly admit: () => Promise<void>;
 }
 
 export function createProviderSignIn(options: {
@@ -31,14 +23,16 @@ export function createProviderSignIn(options: {
   readonly signInByIdentity: SignInByIdentity;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
-}): ProviderSignIn {
+}) {
   const { provider, signInByIdentity, masterKeys, clock } = options;
   return {
-    begin: async (returnTo) => {
+    /** @returns `sealed` for the browser's cookie @throws ApiError PROVIDER_UNAVAILABLE */
+    begin: async (returnTo: string | undefined) => {
       const { url, transaction } = await provider.begin();
       return { url, sealed: sealTransaction(masterKeys, { ...transaction, returnTo }, clock) };
     },
-    finish: async ({ query, sealed, client, admit }) => {
+    /** @throws ApiError SIGN_IN_EXPIRED, SIGN_IN_DENIED, SIGN_IN_FAILED, NO_ACCOUNT, PROVIDER_UNAVAILABLE */
+    finish: async ({ query, sealed, client, admit }: Callback) => {
       const transaction = openTransaction(masterKeys, sealed, clock);
       if (transaction === undefined) throw signInExpired('no transaction of this browser');
       // RFC 6749 section 10.12, before the provider is called: a forged callback costs it nothing.
@@ -83,7 +77,5 @@ const signInExpired = (reason: string): ApiError =>
   new ApiError(
     'SIGN_IN_EXPIRED',
     'This sign-in was not begun in this browser, or too long ago. Begin again.',
-    {
-      reason,
-    },
+    { reason },
   );
