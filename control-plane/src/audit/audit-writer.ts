@@ -61,13 +61,11 @@ export const auditUnavailable = (cause: unknown): ApiError =>
     details: { retryAfter: RETRY_AFTER_SECONDS },
   });
 
-export function createAuditWriter({
-  log,
-  logger,
-}: {
+export function createAuditWriter(options: {
   readonly log: AuditCommit;
   readonly logger: Logger;
 }): AuditWriter {
+  const { log, logger } = options;
   /** Events of one transaction fail by one error, which is logged once. */
   let logged: unknown;
   return {

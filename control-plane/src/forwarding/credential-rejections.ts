@@ -6,15 +6,12 @@ import type { UnitOfWork } from '../core/stores.ts';
 /** Records for a credential's owner that an upstream rejects it. */
 export type CredentialRejections = ReturnType<typeof createCredentialRejections>;
 
-export function createCredentialRejections({
-  unitOfWork,
-  clock,
-  logger,
-}: {
+export function createCredentialRejections(options: {
   readonly unitOfWork: UnitOfWork;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }) {
+  const { unitOfWork, clock, logger } = options;
   /** One of many concurrent calls writes. */
   const writing = new Set<string>();
 

@@ -14,20 +14,15 @@ export class EventStreamGate extends Writable {
   #target: Writable | undefined;
   #deadline: NodeJS.Timeout | undefined;
 
-  /**
-   * @param options.open sends the head and returns the writable for the stream; called once
-   * @param options.waitMs how long the head waits for the first event; 0: not at all
-   */
-  constructor({
-    open,
-    onEndpoint,
-    waitMs,
-  }: {
+  constructor(options: {
+    /** Sends the head and returns the writable for the stream; called once. */
     readonly open: () => Writable;
     readonly onEndpoint: () => void;
+    /** How long the head waits for the first event; 0: not at all. */
     readonly waitMs: number;
   }) {
     super();
+    const { open, onEndpoint, waitMs } = options;
     this.#open = open;
     this.#onEndpoint = onEndpoint;
     this.on('error', () => undefined);

@@ -5,15 +5,12 @@ import type { Limiter } from './limiter.ts';
 import type { Limits } from './limits.ts';
 
 /** The limits of one process, on its monotonic clock. */
-export function createProcessLimiter({
-  limits,
-  store,
-  clock,
-}: {
+export function createProcessLimiter(options: {
   readonly limits: Limits;
   readonly store: ProcessCounterStore;
   readonly clock: Clock;
 }): Limiter {
+  const { limits, store, clock } = options;
   const now = (): number => decisionTime(clock, store);
   return {
     admit: (request) => decide(request, countersOf(request, limits), { store, nowMs: now() }),

@@ -48,19 +48,14 @@ type OnLateReply = (reply: RedisReply) => void;
 /** The counters at one Redis, which processes share. Each call is one script and one round trip. */
 export type RedisCounters = ReturnType<typeof createRedisCounters>;
 
-/**
- * @param prefix what each key begins with
- * @param nowMs replaces Redis's clock in tests
- */
-export function createRedisCounters({
-  run,
-  prefix,
-  nowMs,
-}: {
+export function createRedisCounters(options: {
   readonly run: RunScript;
+  /** What each key begins with. */
   readonly prefix: string;
+  /** Replaces Redis's clock in tests. */
   readonly nowMs?: (() => number) | undefined;
 }) {
+  const { run, prefix, nowMs } = options;
   const time = (): string => (nowMs === undefined ? '' : String(nowMs()));
   /** The hash tag keeps an account's keys on one node. */
   const keyOf = ({ counter: { vaultId, name } }: FlushedCounter): string =>

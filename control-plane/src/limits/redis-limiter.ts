@@ -33,13 +33,7 @@ import type { FlushedCounter, RedisCounters, RedisReply } from './redis-counters
  * The bound (DIVERGENCES.md, "limits hold"): no process admits more than the limit, and all of them together admit at most
  * the limit and what they admitted without Redis.
  */
-export function createRedisLimiter({
-  redis,
-  usable,
-  limits,
-  store,
-  clock,
-}: {
+export function createRedisLimiter(options: {
   readonly redis: RedisCounters;
   /** False while Redis is known to be away: then no request waits for it. */
   readonly usable: () => boolean;
@@ -47,6 +41,7 @@ export function createRedisLimiter({
   readonly store: ProcessCounterStore;
   readonly clock: Clock;
 }): Limiter {
+  const { redis, usable, limits, store, clock } = options;
   const now = (): number => decisionTime(clock, store);
   const [withRedis, withoutRedis] = [withPendingStrikes(store), withPendingUses(store)];
 

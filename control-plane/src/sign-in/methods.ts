@@ -39,17 +39,14 @@ interface Dependencies {
   readonly clock: Clock;
 }
 
-export function passwordSignIn({
-  stores,
-  unitOfWork,
-  denials,
-  clock,
-}: Dependencies & { readonly denials: Pick<DenialCounter, 'count'> }): SignInMethods {
+export function passwordSignIn(
+  options: Dependencies & { readonly denials: Pick<DenialCounter, 'count'> },
+): SignInMethods {
   const passwords = createPasswords();
   return {
     kind: 'password',
-    signInByPassword: createSignInByPassword({ stores, unitOfWork, passwords, denials, clock }),
-    passwordSetting: createPasswordSetting({ stores, passwords, denials, clock }),
+    signInByPassword: createSignInByPassword({ ...options, passwords }),
+    passwordSetting: createPasswordSetting({ ...options, passwords }),
   };
 }
 
