@@ -1,2 +1,2 @@
-// Shipping on PostgreSQL, where npm test has two processes ship one log (audit-shipping.postgres.test.ts).
+// Shipping on PostgreSQL, where npm test has two processes ship one log (two-services.postgres.test.ts).
 import './audit-shipping.sqlite.test.ts';
