@@ -19,7 +19,7 @@ const MAX_TRAILER_BYTES = 4_096;
 const CHUNK_BYTES = 1024 * 1024;
 
 /** The programs whose backups this format holds. */
-export type BackupProgram = 'control-plane' | 'webhook';
+type BackupProgram = 'control-plane' | 'webhook';
 
 /** A file that is not taken as a backup. Nothing was written. */
 export class BackupRefused extends Error {
@@ -40,20 +40,21 @@ export interface BackupTrailer {
   readonly derivation?: unknown;
 }
 
-/**
- * Appends the trailer to a finished SQLite file, reading it in pieces of 1 MiB.
- * @param options.masterKey the key that the copy opens with, 32 bytes
- */
+export interface BackupSeal {
+  readonly program: BackupProgram;
+  /** The key that the copy opens with, 32 bytes. */
+  readonly masterKey: Uint8Array;
+  /** RFC 3339. */
+  readonly madeAt: string;
+  /** How the key is derived from a passphrase, if it is. */
+  readonly derivation?: object | undefined;
+}
+
+/** Appends the trailer to a finished SQLite file, reading it in pieces of 1 MiB. */
 export async function sealBackup(
   file: string,
-  options: {
-    readonly program: BackupProgram;
-    readonly masterKey: Uint8Array;
-    readonly madeAt: string;
-    readonly derivation?: object | undefined;
-  },
+  { program, masterKey, madeAt, derivation }: BackupSeal,
 ): Promise<void> {
-  const { program, masterKey, madeAt, derivation } = options;
   const handle = await open(file, 'r+');
   try {
     const { size: bytes } = await handle.stat();

@@ -1,14 +1,12 @@
-/** Limits concurrent work by key in this process, so that no key takes all connections and memory. */
-export interface ConcurrencyLimit {
-  /** @returns a function that releases the place, idempotent; undefined if the key has the maximum */
-  take(key: string): (() => void) | undefined;
-}
-
-/** @param max at the same time, of one key */
-export function createConcurrencyLimit(max: number): ConcurrencyLimit {
+/**
+ * Limits concurrent work by key in this process, so that no key takes all connections and memory.
+ * @param max at the same time, of one key
+ */
+export function createConcurrencyLimit(max: number) {
   const counts = new Map<string, number>();
   return {
-    take: (key) => {
+    /** @returns a function that releases the place, idempotent; undefined if the key has the maximum */
+    take: (key: string): (() => void) | undefined => {
       const count = counts.get(key) ?? 0;
       if (count >= max) return undefined;
       counts.set(key, count + 1);
@@ -23,3 +21,5 @@ export function createConcurrencyLimit(max: number): ConcurrencyLimit {
     },
   };
 }
+
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>;

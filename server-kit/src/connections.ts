@@ -4,16 +4,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { currentResponse, rejectBrokenRequest } from './broken-request.ts';
 import { type EventStream, eventStreamOf } from './streamed-response.ts';
 
-/** The open connections of a server, which end without a client losing its response. */
-export interface Connections {
-  /** Call for each request. @returns whether to handle it */
-  accepts(req: IncomingMessage, res: ServerResponse): boolean;
-  /** Sends `Connection: close` with each response from now on, those in progress included. */
-  leave(): void;
-  /** Stops accepting and resolves once all connections are closed, after the grace time at the latest. */
-  close(graceMs?: number): Promise<void>;
-}
-
 const GRACE_MS = 5_000;
 /** Share of the grace time; the rest is for the last bytes. */
 const SHARE_OF_REQUESTS = 0.9;
@@ -23,8 +13,11 @@ const CLOSE_IDLE_INTERVAL_MS = 50;
 /** The accept queue, as long as Linux allows (`net.core.somaxconn`): connections that find it full are reset. */
 export const LISTEN_BACKLOG = 4_096;
 
-/** @param server before it listens */
-export function trackConnections(server: Server): Connections {
+/**
+ * The open connections of a server, which end without a client losing its response.
+ * @param server before it listens
+ */
+export function trackConnections(server: Server) {
   const sockets = new Set<Socket>();
   /** The last response where requests are pipelined. */
   const queued = new WeakMap<Socket, ServerResponse>();
@@ -86,7 +79,8 @@ export function trackConnections(server: Server): Connections {
   };
 
   return {
-    accepts: ({ socket }, res) => {
+    /** Call for each request. @returns whether to handle it */
+    accepts: ({ socket }: IncomingMessage, res: ServerResponse): boolean => {
       const before = currentResponse(socket) === res ? undefined : lastResponse(socket);
       if (before !== undefined) queued.set(socket, res);
       if (!leaving) return true;
@@ -96,8 +90,10 @@ export function trackConnections(server: Server): Connections {
       res.shouldKeepAlive = false;
       return true;
     },
+    /** Sends `Connection: close` with each response from now on, those in progress included. */
     leave,
-    close: async (graceMs = GRACE_MS) => {
+    /** Stops accepting and resolves once all connections are closed, after the grace time at the latest. */
+    close: async (graceMs = GRACE_MS): Promise<void> => {
       leave();
       // Requests that have reached the machine are read first, since closing over one resets its connection. One that is
       // still in the network gets no response, and the client retries it (RFC 9112 section 9.3.1).

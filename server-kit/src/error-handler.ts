@@ -17,17 +17,15 @@ export function errorHandler<Code extends string>(
   const refusalOf = createRefusalReader(options);
   return (error: unknown, req, res, _next) => {
     const refusal = refusalOf(error);
+    // The precise cause, for the log alone.
+    const reason = error instanceof AppError ? error.reason : undefined;
     const request = { method: req.method, path: req.path, code: refusal.code };
     if (refusal.status >= 500) logger.error({ ...request, ...refusal.details, err: error }, 'request failed');
-    else logger.debug({ ...request, reason: reasonOf(error) }, 'request refused');
+    else logger.debug({ ...request, reason }, 'request refused');
     if (res.headersSent) return void res.destroy();
     sendRefusal(res, refusal);
   };
 }
-
-/** The precise cause, for the log alone. */
-const reasonOf = (error: unknown): string | undefined =>
-  error instanceof AppError ? error.reason : undefined;
 
 /** A body that is too large is not read to its end, so the connection closes. */
 function sendRefusal(res: Response, refusal: Refusal): void {
@@ -84,7 +82,8 @@ export function createRefusalReader<Code extends string>(
       const details = { retryAfter: STORAGE_RETRY_SECONDS };
       return { status: statusOf[storageFailure], code: storageFailure, message, details };
     }
-    if (isUriError(error))
+    // Express's router throws it for a path parameter whose percent-encoding is broken.
+    if (error instanceof URIError)
       return { status: 400, code: 'INVALID_REQUEST', message: 'the path is not valid', details: {} };
     const details = { requestId: randomUUID() };
     return { status: 500, code: internal, message: 'something went wrong on our side', details };
@@ -96,6 +95,3 @@ export function refusalBody({ message, code, details }: Refusal): Readonly<Recor
   const { allow: _allow, ...shown } = details;
   return { error: message, code, ...shown };
 }
-
-/** Express's router throws this for a path parameter whose percent-encoding is broken. */
-const isUriError = (error: unknown): boolean => error instanceof URIError;

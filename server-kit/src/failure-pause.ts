@@ -7,17 +7,6 @@ const MAX_PAUSE_MS = 10 * 60_000;
 const EXPIRES_AFTER_MS = 3_600_000;
 const EVICT_FROM_KEYS = 1_000;
 
-/**
- * Returns the last failure for a while in place of another attempt. Without it a provider that is down for a minute would
- * cost a busy token all its refreshes of the hour. In memory, so a restart tries at once.
- */
-export interface FailurePause<Failure> {
-  /** The failure to return now, if any. */
-  failureOf(key: string): Failure | undefined;
-  /** Records the result of an attempt; undefined for a success. */
-  record(key: string, failure: Failure | undefined): void;
-}
-
 interface Recorded<Failure> {
   readonly failure: Failure;
   readonly failures: number;
@@ -25,18 +14,24 @@ interface Recorded<Failure> {
   readonly untilMs: number;
 }
 
-export function createFailurePause<Failure>(clock: Pick<Clock, 'monotonic'>): FailurePause<Failure> {
+/**
+ * Returns the last failure for a while in place of another attempt. Without it a provider that is down for a minute would
+ * cost a busy token all its refreshes of the hour. In memory, so a restart tries at once.
+ */
+export function createFailurePause<Failure>(clock: Pick<Clock, 'monotonic'>) {
   const recorded = new Map<string, Recorded<Failure>>();
   const evictExpired = (): void => {
     for (const [key, { untilMs }] of recorded)
       if (clock.monotonic() >= untilMs + EXPIRES_AFTER_MS) recorded.delete(key);
   };
   return {
-    failureOf: (key) => {
+    /** The failure to return now, if any. */
+    failureOf: (key: string): Failure | undefined => {
       const last = recorded.get(key);
       return last !== undefined && clock.monotonic() < last.untilMs ? last.failure : undefined;
     },
-    record: (key, failure) => {
+    /** Records the result of an attempt; undefined for a success. */
+    record: (key: string, failure: Failure | undefined): void => {
       if (failure === undefined) return void recorded.delete(key);
       if (recorded.size >= EVICT_FROM_KEYS && !recorded.has(key)) evictExpired();
       const failures = (recorded.get(key)?.failures ?? 0) + 1;
@@ -45,3 +40,5 @@ export function createFailurePause<Failure>(clock: Pick<Clock, 'monotonic'>): Fa
     },
   };
 }
+
+export type FailurePause<Failure> = ReturnType<typeof createFailurePause<Failure>>;

@@ -4,8 +4,6 @@ import helmet from 'helmet';
 import { sha256, toBase64, utf8 } from '@svault/shared';
 import { PAGE_STYLE } from './page-style.ts';
 
-type Page = Parameters<typeof helmet>[0];
-
 /** Headers of every JSON answer, precomputed: helmet as middleware costs about as much as the rest of a refusal. */
 const API_HEADERS: ReadonlyArray<readonly [string, string]> = [
   ['Cache-Control', 'no-store'],
@@ -47,7 +45,7 @@ export function pageHeaders(options: {
   readonly formTargets?: readonly string[];
   readonly keepsOpener?: boolean;
 }): RequestHandler {
-  const settings: Page = {
+  const middleware = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
@@ -62,8 +60,7 @@ export function pageHeaders(options: {
     referrerPolicy: { policy: 'no-referrer' },
     strictTransportSecurity: options.https,
     xFrameOptions: { action: 'deny' },
-  };
-  const middleware = helmet(settings);
+  });
   return (req, res, next) => {
     res.setHeader('Cache-Control', 'no-store');
     middleware(req, res, next);

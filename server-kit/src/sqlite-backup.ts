@@ -1,25 +1,13 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
-import { type BackupProgram, sealBackup } from './backup-file.ts';
+import { type BackupSeal, sealBackup } from './backup-file.ts';
 import type { SqliteDatabase } from './sqlite.ts';
 
 /**
  * Writes a consistent copy of a live database, authenticated as a whole (see backup-file.ts), to a new file of mode 0600,
  * while a server runs.
- * @param seal.masterKey the key that the copy opens with, 32 bytes
- * @param seal.derivation how the key is derived from a passphrase, if it is
  * @throws Error when the file exists: a backup never overwrites another
  */
-export async function backupSqlite(
-  db: SqliteDatabase,
-  file: string,
-  seal: {
-    readonly program: BackupProgram;
-    readonly masterKey: Uint8Array;
-    /** RFC 3339. */
-    readonly madeAt: string;
-    readonly derivation?: object | undefined;
-  },
-): Promise<void> {
+export async function backupSqlite(db: SqliteDatabase, file: string, seal: BackupSeal): Promise<void> {
   if (existsSync(file)) throw new Error(`${file} exists already: name a new file`);
   closeSync(openSync(file, 'wx', 0o600));
   try {
