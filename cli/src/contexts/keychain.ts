@@ -11,16 +11,14 @@ export class KeychainAway extends Error {
   override readonly name = 'KeychainAway';
 }
 
-/** The system's keychain: Secret Service on Linux, Keychain on macOS. Every method throws KeychainAway. */
-export interface Keychain {
-  /** @returns undefined where it holds none */
-  read(account: string): Promise<string | undefined>;
-  write(account: string, secret: string): Promise<void>;
-  remove(account: string): Promise<void>;
-}
+export type Keychain = ReturnType<typeof systemKeychain>;
 
-/** Nothing is touched before the first call, and nothing at all with SVAULT_KEYCHAIN=off. @throws Failure usage */
-export function systemKeychain({ env }: Pick<Invocation, 'env'>): Keychain {
+/**
+ * The system's keychain: Secret Service on Linux, Keychain on macOS. Nothing is touched before the first call, and nothing at
+ * all with SVAULT_KEYCHAIN=off. Every method throws KeychainAway.
+ * @throws Failure usage
+ */
+export function systemKeychain({ env }: Pick<Invocation, 'env'>) {
   const { SVAULT_KEYCHAIN: choice = '' } = env;
   if (choice !== '' && choice !== 'off') throw usage('SVAULT_KEYCHAIN can be off, or unset');
   const withEntry = async <T>(account: string, action: (entry: AsyncEntry) => Promise<T>): Promise<T> => {
@@ -34,9 +32,10 @@ export function systemKeychain({ env }: Pick<Invocation, 'env'>): Keychain {
     }
   };
   return {
-    read: (account) => withEntry(account, async (entry) => (await entry.getPassword()) ?? undefined),
-    write: (account, secret) => withEntry(account, (entry) => entry.setPassword(secret)),
-    remove: (account) => withEntry(account, async (entry) => void (await entry.deletePassword())),
+    /** @returns undefined where it holds none */
+    read: (account: string) => withEntry(account, async (entry) => (await entry.getPassword()) ?? undefined),
+    write: (account: string, secret: string) => withEntry(account, (entry) => entry.setPassword(secret)),
+    remove: (account: string) => withEntry(account, async (entry) => void (await entry.deletePassword())),
   };
 }
 

@@ -119,19 +119,12 @@ const cannotBeWritten = (path: string, error: unknown): Failure =>
 
 const VERSION = 1;
 
-/** A JSON file of this user's, with a version. */
-export interface KeptDocument<T> {
-  readonly path: string;
-  read(): Promise<T | undefined>;
-  write(document: T): Promise<void>;
-}
-
-/** @param schema without the version */
-export function keptDocument<T extends object>(path: string, schema: z.ZodType<T>): KeptDocument<T> {
+/** A JSON file of this user's, with a version. @param schema without the version */
+export function keptDocument<T extends object>(path: string, schema: z.ZodType<T>) {
   const damaged = (): Failure => failed(`${path} is damaged: repair it, or delete it and sign in again`);
   return {
     path,
-    read: async () => {
+    read: async (): Promise<T | undefined> => {
       const text = await readPrivateFile(path);
       if (text === undefined) return undefined;
       const document = jsonIn(text);
@@ -142,7 +135,7 @@ export function keptDocument<T extends object>(path: string, schema: z.ZodType<T
       if (document.version !== VERSION || !parsed.success) throw damaged();
       return parsed.data;
     },
-    write: (document) =>
+    write: (document: T): Promise<void> =>
       writePrivateFile(path, `${JSON.stringify({ version: VERSION, ...document }, null, 2)}\n`),
   };
 }

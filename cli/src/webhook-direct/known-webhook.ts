@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
-import { type ActingLogin } from '../contexts/acting-login.ts';
+import type { ActingLogin } from '../contexts/acting-login.ts';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { configFolder, makeFolder, whileLocked } from '../contexts/config-folder.ts';
-import { type KeptDocument, keptDocument } from '../contexts/private-file.ts';
+import { keptDocument } from '../contexts/private-file.ts';
 import { failed, orElse, usage } from '../failure.ts';
 import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
@@ -13,8 +13,6 @@ import { type WebhookView, webhookOf, webhookSchema } from './webhook-view.ts';
 
 /** By login and address of its control plane: where its webhook is. Two logins at one service may be of two vaults. */
 const documentSchema = z.object({ webhooks: z.record(z.string(), z.string()) });
-type KnownWebhooks = z.infer<typeof documentSchema>;
-const FILE = 'webhooks.json';
 
 const NOT_SENT = 'No secret was sent';
 const NOT_FETCHED = 'Nothing was fetched';
@@ -114,12 +112,7 @@ async function keep(invocation: Invocation, key: string, webhookUrl: string): Pr
   });
 }
 
-interface Known {
-  readonly own: string | undefined;
-  readonly others: readonly string[];
-}
-
-async function knownTo(invocation: Invocation, login: ActingLogin): Promise<Known> {
+async function knownTo(invocation: Invocation, login: ActingLogin) {
   const { webhooks = {} } = (await fileIn(await configFolder(invocation)).read()) ?? {};
   const key = await keyOf(login);
   const ofService = Object.entries(webhooks).filter(([each]) => each.endsWith(` ${login.context.baseUrl}`));
@@ -135,8 +128,7 @@ const keyOf = async ({ context: { baseUrl }, rememberedAs }: ActingLogin): Promi
 
 const isOfEnvironment = ({ context }: ActingLogin): boolean => context.name === ENVIRONMENT_NAME;
 
-const fileIn = (folder: string): KeptDocument<KnownWebhooks> =>
-  keptDocument(join(folder, FILE), documentSchema);
+const fileIn = (folder: string) => keptDocument(join(folder, 'webhooks.json'), documentSchema);
 
 function addressSaid({ env }: Invocation): string | undefined {
   const { SVAULT_WEBHOOK_URL: text } = env;

@@ -22,12 +22,7 @@ const begunSchema = z.looseObject({
   userCode: z.string().regex(/^[A-Z0-9-]{4,20}$/),
   expiresInSeconds: z.number().positive(),
 });
-interface Begun {
-  readonly requestId: string;
-  readonly userCode: string;
-  readonly expiresInSeconds: number;
-  readonly page: URL;
-}
+type Begun = Awaited<ReturnType<typeof begin>>;
 
 /** What opens browsers is a shell's script here and there: nothing that means something to a shell gets into it. */
 const OPENABLE = /^https?:[\w:/?&=.~%[\]-]{1,2000}$/;
@@ -58,12 +53,7 @@ export async function browserLogin(
   printLogin(invocation, context);
 }
 
-interface Approved {
-  readonly requestId: string;
-  readonly code: string;
-}
-
-async function codeByHand(invocation: Invocation, baseUrl: string, codeChallenge: string): Promise<Approved> {
+async function codeByHand(invocation: Invocation, baseUrl: string, codeChallenge: string) {
   const begun = await begin(invocation, baseUrl, { codeChallenge });
   say(invocation, `open ${begun.page.href}`);
   say(invocation, `it has to show ${begun.userCode}; allow it there, and bring the code here`);
@@ -71,11 +61,7 @@ async function codeByHand(invocation: Invocation, baseUrl: string, codeChallenge
   return { requestId: begun.requestId, code: code.trim() };
 }
 
-async function codeByBrowser(
-  invocation: Invocation,
-  baseUrl: string,
-  codeChallenge: string,
-): Promise<Approved> {
+async function codeByBrowser(invocation: Invocation, baseUrl: string, codeChallenge: string) {
   if (invocation.flags.dryRun === true)
     await begin(invocation, baseUrl, { codeChallenge, redirectUri: 'http://127.0.0.1:1/callback' });
   const listener = await listenOnLoopback();
@@ -120,18 +106,15 @@ async function begin(
   invocation: Invocation,
   baseUrl: string,
   body: { readonly codeChallenge: string; readonly redirectUri?: string },
-): Promise<Begun> {
+) {
   const request: OutgoingRequest = {
     method: 'POST',
     url: new URL(`${baseUrl}/api/cli/login/begin`),
     body: { ...body, client: clientName() },
   };
   endWhereDry(invocation, request);
-  const { authorizeUrl, requestId, userCode, expiresInSeconds } = understood(
-    await send(invocation, request),
-    request.url,
-    begunSchema,
-  );
+  const answer = await send(invocation, request);
+  const { authorizeUrl, ...begun } = understood(answer, request.url, begunSchema);
   const page = safeAddress(authorizeUrl);
   if (page === undefined || !OPENABLE.test(page.href))
     throw failed(`${request.url.host} wants an address opened that is no plain https address`);
@@ -139,7 +122,7 @@ async function begin(
     throw failed(
       `${request.url.host} wants a page of ${page.origin} opened, which is not opened; if that is the control plane’s own address, sign in there by --base-url`,
     );
-  return { requestId, userCode, expiresInSeconds, page };
+  return { ...begun, page };
 }
 
 function clientName(): string {
@@ -150,7 +133,7 @@ function clientName(): string {
 }
 
 /** RFC 7636 sections 4.1 and 4.2, method S256. */
-function newProof(): { readonly codeVerifier: string; readonly codeChallenge: string } {
+function newProof() {
   const codeVerifier = randomBytes(32).toString('base64url');
   return { codeVerifier, codeChallenge: createHash('sha256').update(codeVerifier).digest('base64url') };
 }

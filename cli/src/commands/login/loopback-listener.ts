@@ -5,17 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { failed } from '../../failure.ts';
 import { systemReason } from '../../system-reason.ts';
 
-/** Listens on this machine for the answer of a browser (RFC 8252 section 7.3). */
-export interface LoopbackListener {
-  /** Only the control plane knows it before the browser comes, so other users of this machine cannot answer. */
-  readonly redirectUri: string;
-  /** Takes one answer with this state; every other request gets 404. @throws the reason of the signal */
-  answer(state: string, signal: AbortSignal): Promise<LoopbackAnswer>;
-  close(): void;
-}
+export type LoopbackListener = Awaited<ReturnType<typeof listenOnLoopback>>;
 
-/** @throws Failure where nothing can listen */
-export async function listenOnLoopback(): Promise<LoopbackListener> {
+/** Listens on this machine for the answer of a browser (RFC 8252 section 7.3). @throws Failure where nothing can listen */
+export async function listenOnLoopback() {
   const path = `/callback/${randomBytes(16).toString('base64url')}`;
   const server = createServer((req, res) => onRequest(req, res));
   let onRequest = notFound;
@@ -29,8 +22,10 @@ export async function listenOnLoopback(): Promise<LoopbackListener> {
   }
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
+    /** Only the control plane knows it before the browser comes, so other users of this machine cannot answer. */
     redirectUri: `http://${host}${path}`,
-    answer: (state, signal) =>
+    /** Takes one answer with this state; every other request gets 404. @throws the reason of the signal */
+    answer: (state: string, signal: AbortSignal): Promise<LoopbackAnswer> =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
         signal.throwIfAborted();
@@ -44,7 +39,7 @@ export async function listenOnLoopback(): Promise<LoopbackListener> {
           res.end(answerPage('code' in found ? 'allowed' : 'denied'), () => resolve(found));
         };
       }),
-    close: () => {
+    close: (): void => {
       server.close();
       server.closeAllConnections();
     },
