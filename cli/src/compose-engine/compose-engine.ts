@@ -61,12 +61,20 @@ async function composeEngine(invocation: Invocation, folder: string): Promise<Co
   );
 }
 
-/** Compose for a project that it takes, where an engine answers. @throws Failure */
+/**
+ * Compose for a project that it takes, where an engine answers.
+ * @throws Failure usage where it does not take the project, and has said why; unavailable where no engine answers
+ */
 export async function readyEngine(invocation: Invocation, folder: string): Promise<ComposeEngine> {
   const compose = await composeEngine(invocation, folder);
-  await mustBeWhole(compose, folder);
-  await mustAnswer(compose);
-  return compose;
+  const checked = await compose.show('config', '--quiet');
+  if (checked.code !== 0)
+    throw usage(`the project in ${folder} is not complete; see the output of compose above`);
+  const { code, lastLine } = await compose.try('ps');
+  if (code === 0) return compose;
+  throw unavailable(
+    `no container engine answers; is Docker started, and may you use it? (${plainLine(lastLine).trim()})`,
+  );
 }
 
 /** Variables that would override .env, or reach a process that needs no key. */
@@ -80,21 +88,6 @@ const composeEnv = (env: Invocation['env']): Record<string, string> =>
       (entry): entry is [string, string] => entry[1] !== undefined && !NOT_FOR_COMPOSE.test(entry[0]),
     ),
   );
-
-/** @throws Failure usage for a project that compose does not take; it has said why */
-async function mustBeWhole(compose: ComposeEngine, folder: string): Promise<void> {
-  const { code } = await compose.show('config', '--quiet');
-  if (code !== 0) throw usage(`the project in ${folder} is not complete; see the output of compose above`);
-}
-
-/** @throws Failure unavailable where no engine does */
-async function mustAnswer(compose: ComposeEngine): Promise<void> {
-  const { code, lastLine } = await compose.try('ps');
-  if (code === 0) return;
-  throw unavailable(
-    `no container engine answers; is Docker started, and may you use it? (${plainLine(lastLine).trim()})`,
-  );
-}
 
 /** How a program ended; 128 and more for a signal. */
 interface Ended {

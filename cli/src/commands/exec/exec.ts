@@ -9,9 +9,6 @@ import { plainLine } from '../../output/plain-line.ts';
 import { say } from '../../output/say.ts';
 import { fetchCredential } from '../../webhook-direct/fetch-credential.ts';
 
-/** What svault itself acts with is no business of the command's. */
-const OWN_VARIABLES = ['SVAULT_KEY'];
-
 /** `exec --with NAME=SERVICE … -- COMMAND …`: nothing is started unless all credentials are there. */
 export const exec: Run<[readonly string[]], { readonly with?: readonly string[] }> = async (
   invocation,
@@ -22,8 +19,8 @@ export const exec: Run<[readonly string[]], { readonly with?: readonly string[] 
   const client = await apiClient(invocation, 'anybody');
   if (client.dryRun) return wouldFetch(invocation, client, wanted, command);
   const credentials = await fetched(invocation, client, wanted);
-  const env = { ...without(invocation.env, OWN_VARIABLES), ...credentials };
-  throw new CommandEnded(await runCommand(invocation, { command, args, env }));
+  const { SVAULT_KEY: _notForACommand, ...others } = invocation.env;
+  throw new CommandEnded(await runCommand(invocation, { command, args, env: { ...others, ...credentials } }));
 };
 
 /** One after another: a burst of requests is what limits are for. A token that fills two variables is fetched once. */
@@ -56,9 +53,6 @@ async function wouldFetch(
     });
   say(invocation, `would run ${command}`);
 }
-
-const without = (env: Invocation['env'], names: readonly string[]): Invocation['env'] =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
 
 /** `--with NAME=SERVICE` */
 interface Assignment {
