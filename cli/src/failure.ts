@@ -15,19 +15,15 @@ export class Failure extends Error {
   constructor(
     exit: ExitName,
     message: string,
-    {
-      code,
-      retryAfterSeconds,
-      ...options
-    }: ErrorOptions & {
+    options: ErrorOptions & {
       readonly code?: string | undefined;
       readonly retryAfterSeconds?: number | undefined;
     } = {},
   ) {
     super(message, options);
     this.exit = exit;
-    this.code = code;
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.code = options.code;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   get exitCode(): number {

@@ -41,15 +41,8 @@ export async function renewSession(
 ): Promise<SessionSecrets> {
   const url = new URL(`${baseUrl}/api/cli/login/refresh`);
   const askedAt = Date.now();
-  const answer = await sendTwice(
-    { ...invocation, signal: soonAfter(invocation.signal) },
-    {
-      method: 'POST',
-      url,
-      body: { refreshToken },
-      secretMembers: true,
-    },
-  );
+  const request = { method: 'POST', url, body: { refreshToken }, secretMembers: true } as const;
+  const answer = await sendTwice({ ...invocation, signal: soonAfter(invocation.signal) }, request);
   if (answer.status === 401)
     throw new Failure('denied', `the session of ${name} at ${url.host} has ended: svault login --as ${name}`);
   return sessionOf(understood(answer, url, sessionGrantSchema), askedAt);

@@ -90,19 +90,15 @@ function grantLine({ serviceName, status, grantExpiresAt }: Grant, { time }: Vie
   return `${plainLine(serviceName)}: ${status === 'expired' ? 'expired, ' : ''}${end}`;
 }
 
-interface CreateOptions {
-  readonly name?: string;
-  readonly grants?: string;
-  readonly description?: string;
-  readonly mcp?: true;
-  readonly sealingKey?: string;
-}
-
 const madeSchema = z.looseObject({ agent: agentSchema, apiKey: z.string().regex(/^svagent_[!-~]+$/) });
 type Made = z.infer<typeof madeSchema>;
 
 /** `agents create`: prints the key once on stdout, even where the grants that follow fail. */
-export const createAgent: Run<[], CreateOptions> = async (invocation, _, options) => {
+export const createAgent: Run<[], EditOptions & { readonly grants?: string }> = async (
+  invocation,
+  _,
+  options,
+) => {
   const { name, grants, description, mcp, sealingKey } = options;
   if (name === undefined || name.trim() === '') throw usage('an agent needs a name: --name');
   const services = grants === undefined ? [] : servicesIn(grants);

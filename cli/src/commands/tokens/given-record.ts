@@ -107,16 +107,11 @@ const warnOfArguments = (invocation: Invocation, flag: string): void =>
 /** For `--allow-host` and `--allow-header`: an empty list, said out loud. */
 const NONE = 'none';
 
-type RestrictionOptions = Pick<
-  SecretOptions,
-  'delivery' | 'allowHost' | 'allowHeader' | 'allowShortSecret' | 'recipient' | 'expiresAt'
->;
-
 /**
  * The settings that are sealed with a secret, from the command line. Recipients alone mean sealed delivery.
  * @throws Failure usage
  */
-async function restrictionsFrom(options: RestrictionOptions): Promise<Members> {
+async function restrictionsFrom(options: SecretOptions): Promise<Members> {
   const { allowHost, allowHeader, allowShortSecret, expiresAt } = options;
   const recipients = await Promise.all((options.recipient ?? []).map(publicJwk));
   const delivery = options.delivery ?? (recipients.length > 0 ? 'sealed' : undefined);

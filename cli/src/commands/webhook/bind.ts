@@ -15,12 +15,12 @@ import { rememberWebhook } from '../../webhook-direct/known-webhook.ts';
 import { type WebhookView, webhookSchema } from '../../webhook-direct/webhook-view.ts';
 import { projectIn } from '../../webhook-project/project-folder.ts';
 
-interface Options {
-  readonly yes?: true;
-}
-
 /** `webhook bind`: what the control plane's bind page does, without a browser. */
-export const bindWebhook: Run<[link: string | undefined], Options> = async (invocation, [link], options) => {
+export const bindWebhook: Run<[link: string | undefined], { readonly yes?: true }> = async (
+  invocation,
+  [link],
+  options,
+) => {
   const { flags } = invocation;
   const client = await apiClient(invocation);
   const { baseUrl } = client.login.context;
