@@ -1,5 +1,5 @@
 import { actingLogin, chosenName, warnOfEnvironment } from '../../contexts/acting-login.ts';
-import { localContextStore, unknownContext } from '../../contexts/context-store.ts';
+import { type ContextStore, localContextStore, unknownContext } from '../../contexts/context-store.ts';
 import type { Context, KeptContext } from '../../contexts/context.ts';
 import { forget } from '../login/end-login.ts';
 import type { Run } from '../../invocation.ts';
@@ -23,10 +23,7 @@ export const listContexts: Run = async (invocation) => {
 /** `use`, `context use` */
 export const useContext: Run<[string]> = async (invocation, [name]) => {
   const store = await localContextStore(invocation);
-  const { contexts } = await store.list();
-  const context = contexts.find((each) => each.name === name);
-  if (context === undefined) throw unknownContext(name, contexts);
-  const { kind, baseUrl } = context;
+  const { kind, baseUrl } = await contextNamed(store, name);
   const where = `${name}: ${kind} at ${baseUrl}`;
   if (invocation.flags.dryRun === true)
     return printDone(invocation, { said: `the current login would be ${where}`, name });
@@ -45,11 +42,15 @@ export const showCurrentContext: Run = async (invocation) => {
 /** `context rm` */
 export const removeContext: Run<[string]> = async (invocation, [name]) => {
   const store = await localContextStore(invocation);
-  const { contexts } = await store.list();
-  const context = contexts.find((each) => each.name === name);
-  if (context === undefined) throw unknownContext(name, contexts);
-  await forget(invocation, store, context);
+  await forget(invocation, store, await contextNamed(store, name));
 };
+
+async function contextNamed(store: ContextStore, name: string): Promise<KeptContext> {
+  const { contexts } = await store.list();
+  const found = contexts.find((each) => each.name === name);
+  if (found === undefined) throw unknownContext(name, contexts);
+  return found;
+}
 
 type ShownContext = Context & {
   readonly current: boolean;

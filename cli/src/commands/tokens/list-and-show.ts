@@ -3,7 +3,7 @@ import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { Failure } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
-import { type Shape, printList, printOne } from '../../output/print.ts';
+import { type Column, type Shape, printList, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { type Token, tokenOf, tokenSchema } from './token.ts';
 
@@ -50,12 +50,10 @@ const ownGrantSchema = z.looseObject({
 });
 type OwnGrant = z.infer<typeof ownGrantSchema>;
 
-const PATH = '/api/agents/credentials';
 const grantsSchema = z.looseObject({ grants: z.array(ownGrantSchema) });
 
-async function ownGrants(client: ApiClient): Promise<readonly OwnGrant[]> {
-  return (await client.read(PATH, grantsSchema)).grants;
-}
+const ownGrants = async (client: ApiClient): Promise<readonly OwnGrant[]> =>
+  (await client.read('/api/agents/credentials', grantsSchema)).grants;
 
 const OWN_GRANTS: Shape<OwnGrant> = {
   columns: [
@@ -89,33 +87,33 @@ const hostsOf = ({ webhook }: Token): string =>
 
 const isForAnyHost = ({ webhook }: Token): boolean => webhook?.allowedHosts.includes('*') ?? false;
 
-const NAME = { title: 'name', of: ({ serviceName }: Token) => serviceName };
-const TYPE = { title: 'type', of: ({ tokenType }: Token) => tokenType, whole: true } as const;
-const SECRET: Shape<Token>['columns'][number] = {
+const NAME: Column<Token> = { title: 'name', of: ({ serviceName }) => serviceName };
+const TYPE: Column<Token> = { title: 'type', of: ({ tokenType }) => tokenType, whole: true };
+const SECRET: Column<Token> = {
   title: 'secret',
   of: stateOf,
   tone: (token) => (stateOf(token) === 'stored' ? undefined : 'yellow'),
   whole: true,
 };
-const EXPIRES: Shape<Token>['columns'][number] = {
+const EXPIRES: Column<Token> = {
   title: 'expires',
   of: ({ webhook }, { time }) => time(webhook?.expiryTime),
   whole: true,
 };
-const DELIVERY = {
+const DELIVERY: Column<Token> = {
   title: 'delivery',
-  of: ({ webhook }: Token) => webhook?.delivery ?? '',
+  of: ({ webhook }) => webhook?.delivery ?? '',
   whole: true,
-} as const;
-const HOSTS: Shape<Token>['columns'][number] = {
+};
+const HOSTS: Column<Token> = {
   title: 'proxies to',
   of: hostsOf,
   tone: (token) => (isForAnyHost(token) ? 'red' : undefined),
 };
-const TAGS = { title: 'tags', of: ({ tags }: Token) => tags.join(', ') };
-const DISPLAY_NAME = {
+const TAGS: Column<Token> = { title: 'tags', of: ({ tags }) => tags.join(', ') };
+const DISPLAY_NAME: Column<Token> = {
   title: 'called',
-  of: ({ displayName, serviceName }: Token) => (displayName === serviceName ? '' : displayName),
+  of: ({ displayName, serviceName }) => (displayName === serviceName ? '' : displayName),
 };
 
 const TOKENS: Shape<Token> = {

@@ -51,7 +51,9 @@ export const initWebhook: Run<[folder: string], Options> = async (invocation, [n
   const project = { folder, files, secrets, privateFolders: privateFolders(method), giveTo };
   await writeProject(project, { replacing: options.force === true, signal });
   const { webhookUrl, serviceUrl } = answers;
-  tell(invocation, { folder, method, webhookUrl, serviceUrl, files: paths });
+  const answer = { folder, method, webhookUrl, serviceUrl, files: paths };
+  printDone(invocation, { said: `wrote ${paths.join(', ')} to ${folder}`, answer, name: folder });
+  sayNext(invocation, folder);
 };
 
 function mustFit({ method, folder }: Project, { method: wanted, force }: Options): void {
@@ -86,19 +88,7 @@ async function existing(folder: string, paths: readonly string[]): Promise<Reado
   return there;
 }
 
-function tell(
-  invocation: Invocation,
-  written: {
-    readonly folder: string;
-    readonly method: TunnelMethod;
-    readonly webhookUrl: string;
-    readonly serviceUrl: string;
-    readonly files: readonly string[];
-  },
-): void {
-  const { folder, files } = written;
-  const said = `wrote ${files.join(', ')} to ${folder}`;
-  printDone(invocation, { said, answer: written, name: folder });
+function sayNext(invocation: Invocation, folder: string): void {
   say(
     invocation,
     `who could see what passes, and what is to be done before the first start: ${join(folder, 'README.md')}`,

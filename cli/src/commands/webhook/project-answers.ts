@@ -1,4 +1,4 @@
-import { moreSettings } from '@svault/compose/webhook-project/env-file';
+import { type ProjectValues, moreSettings } from '@svault/compose/webhook-project/env-file';
 import type { SecretFile } from '@svault/compose/webhook-project/project-file';
 import { TUNNEL_METHODS, type TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
 import { TUNNELS } from '@svault/compose/webhook-project/tunnels/tunnels';
@@ -18,11 +18,7 @@ interface Asked {
   readonly there: ReadonlySet<string>;
 }
 
-interface Answers {
-  readonly webhookUrl: string;
-  readonly serviceUrl: string;
-  readonly more: Readonly<Record<string, string>>;
-}
+type Answers = Pick<ProjectValues, 'webhookUrl' | 'serviceUrl' | 'more'>;
 
 const canAsk = ({ terminal }: Invocation): boolean => terminal.interactive.in && terminal.interactive.err;
 
