@@ -19,16 +19,16 @@ export class AdminRefused extends Error {
 
 export type Send = typeof globalThis.fetch;
 
-/** The management routes with an admin key, as automation uses them. */
-export interface AdminClient {
-  /** @throws AdminRefused for any answer that is no 2xx */
-  call<T = unknown>(method: string, path: string, body?: object): Promise<T>;
-}
+export type AdminClient = ReturnType<typeof createAdminClient>;
 
-/** @param send in place of the global `fetch`, for a control plane that is reached in another way */
-export function createAdminClient(baseUrl: string, adminKey: string, send: Send = fetch): AdminClient {
+/**
+ * The management routes with an admin key, as automation uses them.
+ * @param send in place of the global `fetch`, for a control plane that is reached in another way
+ */
+export function createAdminClient(baseUrl: string, adminKey: string, send: Send = fetch) {
   return {
-    call: async <T>(method: string, path: string, body?: object): Promise<T> => {
+    /** @throws AdminRefused for any answer that is no 2xx */
+    call: async <T = unknown>(method: string, path: string, body?: object): Promise<T> => {
       const response = await send(baseUrl + path, {
         method,
         headers: {
@@ -59,10 +59,8 @@ export async function storeCredential(
   send: Send = fetch,
 ): Promise<void> {
   const { tokenType } = credential;
-  const { store } = await admin.call<{ store: StoreTicket }>('POST', '/api/tokens', {
-    serviceName,
-    tokenType,
-  });
+  const named = { serviceName, tokenType };
+  const { store } = await admin.call<{ store: StoreTicket }>('POST', '/api/tokens', named);
   await putSecret(store, credential, send);
 }
 

@@ -67,12 +67,8 @@ function refreshed({ url, issued, refreshToken }: DemoOutside): DemoCredential {
     expiryTime: new Date(Date.now() - 60_000).toISOString(),
     provider: { tokenUrl: `${url}/oauth/token`, clientId: 'demo' },
   };
-  return {
-    serviceName: 'calendar',
-    kind: 'JWT, expired',
-    body,
-    isRight: (given) => given === issued.oauthToken,
-  };
+  const isRight = (given: string): boolean => given === issued.oauthToken;
+  return { serviceName: 'calendar', kind: 'JWT, expired', body, isRight };
 }
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';

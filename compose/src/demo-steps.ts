@@ -159,13 +159,8 @@ webhook        ${shortHash(webhook)}`;
   });
 }
 
-function auditLine({
-  timestamp,
-  eventType,
-  outcome,
-  serviceName,
-  detail,
-}: AuditPage['items'][number]): string {
+function auditLine(entry: AuditPage['items'][number]): string {
+  const { timestamp, eventType, outcome, serviceName, detail } = entry;
   const what = [serviceName, detail?.code].filter((part) => part !== undefined).join(' ');
   return `${timestamp.slice(11, 19)}  ${eventType.padEnd(26)}${outcome.padEnd(9)}${what}`.trimEnd();
 }

@@ -84,7 +84,7 @@ COMPOSE_PROJECT_NAME=${projectName}
 # inside: SVAULT_UID=0, SVAULT_GID=0.
 SVAULT_UID=${owner.uid}
 SVAULT_GID=${owner.gid}
-${Object.entries(TUNNELS[method].settings(new URL(webhookUrl)))
+${Object.entries(TUNNELS[method].settings?.(new URL(webhookUrl)) ?? {})
   .map(([name, value]) => `# The first part of the host above.\n${line(name, value)}\n`)
   .join('')}
 # ---- Optional ----

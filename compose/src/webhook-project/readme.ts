@@ -87,18 +87,8 @@ out of other people's backups.
 `;
 }
 
-interface Words {
-  readonly origin: string;
-  readonly start: string;
-  readonly stop: string;
-  readonly startAgain: string;
-  readonly update: string;
-  readonly envName: string;
-  readonly maker: string;
-}
-
-const WORDS: Readonly<Record<ProjectKind, (webhookUrl: string) => Words>> = {
-  init: (webhookUrl) => ({
+const WORDS = {
+  init: (webhookUrl: string) => ({
     origin: '',
     start: `\`\`\`sh
 svault webhook up        # starts it and waits until it is healthy
@@ -119,7 +109,7 @@ svault webhook up
     envName: '.env',
     maker: '`init`',
   }),
-  repository: (webhookUrl) => ({
+  repository: (webhookUrl: string) => ({
     origin: `
 These addresses are examples from \`.env.example\`; yours go into \`.env\`. compose/scripts/write-projects.ts writes all
 files here. \`svault webhook init\` writes the same project with your addresses.
@@ -147,4 +137,4 @@ docker compose up -d --wait
     envName: '.env.example',
     maker: '`make-secrets.sh`',
   }),
-};
+} satisfies Record<ProjectKind, unknown>;

@@ -28,7 +28,6 @@ export const cloudflared: Tunnel = {
       timeout: 5s
       retries: 6
 `,
-  settings: () => ({}),
   addressProblem: ({ port }) => (port === '' ? undefined : 'must have no port: Cloudflare answers at 443'),
   before: ({
     hostname,

@@ -8,7 +8,6 @@ export const custom: Tunnel = {
     ports:
       - '127.0.0.1:\${SVAULT_WEBHOOK_PORT:-8090}:8090'
 `,
-  settings: () => ({}),
   addressProblem: () => undefined,
   before: ({
     hostname,

@@ -41,7 +41,6 @@ export const ngrok: Tunnel = {
       timeout: 5s
       retries: 6
 `,
-  settings: () => ({}),
   addressProblem: ({ port, pathname }) =>
     port === '' && pathname === '/' ? undefined : 'must be a domain by itself, without port and path',
   before: ({

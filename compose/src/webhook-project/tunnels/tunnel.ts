@@ -11,7 +11,7 @@ export interface Tunnel {
   readonly files?: readonly ProjectFile[];
   readonly folders?: readonly string[];
   /** Further lines of .env. @param url of the webhook */
-  readonly settings: (url: URL) => Readonly<Record<string, string>>;
+  readonly settings?: (url: URL) => Readonly<Record<string, string>>;
   /** Why an address cannot be had this way, as the end of a sentence about it. */
   readonly addressProblem: (url: URL) => string | undefined;
   /** For the README: what has to be done where the tunnel comes from. */
