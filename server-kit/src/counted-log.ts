@@ -1,17 +1,6 @@
 import type { Clock } from '@svault/shared';
 import type { Logger } from './logger.ts';
 
-/**
- * A rate limit for log lines that unauthenticated requests cause: of each kind the first in a minute is written at once,
- * and a count of the others at the end of the minute. A flood fills neither log nor disk.
- */
-export interface CountedLog {
-  /** @param fields `reason` and the message make the kind; other fields are those of the first line */
-  warn(fields: { readonly reason: string } & Readonly<Record<string, unknown>>, message: string): void;
-  /** Writes the counts of past minutes, or all. */
-  flush(everything?: boolean): void;
-}
-
 const MINUTE_MS = 60_000;
 /** Beyond this many kinds in a minute the rest counts as one. */
 const MAX_KINDS = 100;
@@ -24,10 +13,14 @@ interface Kind {
   further: number;
 }
 
+/**
+ * A rate limit for log lines that unauthenticated requests cause: of each kind the first in a minute is written at once,
+ * and a count of the others at the end of the minute. A flood fills neither log nor disk.
+ */
 export function createCountedLog(options: {
   readonly logger: Pick<Logger, 'warn'>;
   readonly clock: Pick<Clock, 'monotonic'>;
-}): CountedLog {
+}) {
   const { logger, clock } = options;
   const kinds = new Map<string, Kind>();
   let timer: NodeJS.Timeout | undefined;
@@ -50,7 +43,11 @@ export function createCountedLog(options: {
   };
 
   return {
-    warn: (fields, message) => {
+    /** @param fields `reason` and the message make the kind; other fields are those of the first line */
+    warn: (
+      fields: { readonly reason: string } & Readonly<Record<string, unknown>>,
+      message: string,
+    ): void => {
       flush();
       const named = `${fields.reason} ${message}`;
       const name = kinds.has(named) || kinds.size < MAX_KINDS ? named : OTHER;
@@ -63,6 +60,9 @@ export function createCountedLog(options: {
       flushLater();
       logger.warn(fields, message);
     },
+    /** Writes the counts of past minutes, or all. */
     flush,
   };
 }
+
+export type CountedLog = ReturnType<typeof createCountedLog>;

@@ -43,12 +43,6 @@ export interface Epoch extends AuditHead {
   readonly restored: boolean;
 }
 
-interface AuditPage {
-  readonly items: readonly ChainedEntry[];
-  /** Where the next page begins; undefined when nothing is left. */
-  readonly nextBefore: number | undefined;
-}
-
 /** Rows of the log. Calls are synchronous; writing ones take part in the open transaction. */
 export interface AuditStore {
   /** The newest epoch, undefined before there is one. */
@@ -57,13 +51,13 @@ export interface AuditStore {
   /** Writes the entry and moves its epoch's head. */
   append(entry: ChainedEntry): void;
   hasServiceEvent(id: string): boolean;
-  /** Newest first, over all epochs. `before` is a place from a former page. */
+  /** Newest first, over all epochs. `before` is a former page's `nextBefore`, which is undefined after the last. */
   page(query: {
     readonly before: number | undefined;
     readonly limit: number;
     readonly agentId: string | undefined;
     readonly serviceName: string | undefined;
-  }): AuditPage;
+  }): { readonly items: readonly ChainedEntry[]; readonly nextBefore: number | undefined };
   /** All epochs in the order they were opened. */
   epochs(): readonly Epoch[];
   /** All entries in the order they were written. */
