@@ -109,6 +109,8 @@ describe('an answer that is handed on', () => {
     ['a line folded into the next', 'HTTP/1.1 200 OK\r\nx-a: b\r\n c\r\ncontent-length: 0\r\n\r\n'],
     ['a name with a space', 'HTTP/1.1 200 OK\r\nx-a : b\r\ncontent-length: 0\r\n\r\n'],
     ['a bare NUL', 'HTTP/1.1 200 OK\r\nx-a: b\0c\r\ncontent-length: 0\r\n\r\n'],
+    ['a control character', 'HTTP/1.1 200 OK\r\nx-a: \u0001\r\ncontent-length: 0\r\n\r\n'],
+    ['a broken status', 'HTTP/1.1 20 OK\r\n\r\n'],
     ['lines that end with CR', 'HTTP/1.1 200 OK\rx-a: b\rcontent-length: 0\r\r'],
   ])('has to be HTTP: %s', async (_what, text) => {
     const server = await upstream(({ socket }) => socket.end(text, 'latin1'));
