@@ -200,36 +200,24 @@ describe('a rotated refresh token', () => {
   });
 });
 
-describe('an invalid refresh token', () => {
-  test('an invalid refresh token refreshes and ends nothing', async () => {
-    const session = await connect(world);
-    const { refreshToken } = session;
-    for (const wrong of [
-      'x',
-      session.accessToken,
-      `svsessr_${'A'.repeat(43)}`,
-      `${refreshToken}A`,
-      refreshToken.slice(0, -1),
-      refreshToken.toUpperCase(),
-      refreshToken.replace('svsessr', 'svclir'),
-      world.service.place.adminKey,
-    ])
-      expect([wrong, errorIn(await refresh(world, { ...session, refreshToken: wrong }))]).toEqual([
-        wrong,
-        '400 invalid_grant',
-      ]);
-    expect([await isActive(world, session), await mayRefresh(session)]).toEqual([true, true]);
-  });
-
-  test('a refresh token authenticates no management request, as bearer or cookie', async () => {
-    const { accessToken, refreshToken } = await connect(world);
-    const expected = await world.service.anyone('GET', '/api/me');
-    for (const token of [accessToken, refreshToken, accessToken.slice('svsess_'.length)])
-      for (const headers of [{ authorization: `Bearer ${token}` }, { cookie: `svault=${token}` }]) {
-        const answer = await world.service.anyone('GET', '/api/me', { headers });
-        expect([answer.status, answer.text]).toEqual([401, expected.text]);
-      }
-  });
+test('an invalid refresh token refreshes and ends nothing', async () => {
+  const session = await connect(world);
+  const { refreshToken } = session;
+  for (const wrong of [
+    'x',
+    session.accessToken,
+    `svsessr_${'A'.repeat(43)}`,
+    `${refreshToken}A`,
+    refreshToken.slice(0, -1),
+    refreshToken.toUpperCase(),
+    refreshToken.replace('svsessr', 'svclir'),
+    world.service.place.adminKey,
+  ])
+    expect([wrong, errorIn(await refresh(world, { ...session, refreshToken: wrong }))]).toEqual([
+      wrong,
+      '400 invalid_grant',
+    ]);
+  expect([await isActive(world, session), await mayRefresh(session)]).toEqual([true, true]);
 });
 
 describe('after the consent', () => {

@@ -194,18 +194,3 @@ describe('admin keys', () => {
     expect((await third.admin('GET', '/api/me')).json).toEqual(after);
   });
 });
-
-describe('uniform 401', () => {
-  test.each([
-    ['nothing', {}],
-    ['an unknown key', { authorization: `Bearer svadmin_${'x'.repeat(43)}` }],
-    ['an agent key', { authorization: `Bearer svagent_${'x'.repeat(43)}` }],
-    ['an unknown cookie', { cookie: 'svault=abc' }],
-    ['two cookies of the name', { cookie: 'svault=abc; svault=abd' }],
-  ])('%s gets the same 401, byte for byte', async (_what, headers) => {
-    const expected = await service.anyone('GET', '/api/me');
-    const answer = await service.anyone('GET', '/api/me', { headers });
-    expect([answer.status, answer.text]).toEqual([401, expected.text]);
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svault"');
-  });
-});
