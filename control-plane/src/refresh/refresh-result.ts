@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
-import type { AuditWriter } from '../audit/audit-writer.ts';
+import type { NewAuditEvent } from '../core/audit-event.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 
 /** The result of a refresh (PROTOCOL.md section 7). */
@@ -87,14 +87,7 @@ export function refreshEvent(
   serviceName: string,
   { reason, userId, proxyId }: RefreshRequest,
   { outcome }: RefreshResult,
-): Parameters<AuditWriter['record']>[0] {
-  return {
-    vaultId,
-    eventType: 'TOKEN_REFRESHED',
-    outcome: EVENT_OUTCOMES[outcome],
-    serviceName,
-    userId,
-    proxyId,
-    detail: { outcome, reason },
-  };
+): NewAuditEvent {
+  const about = { serviceName, userId, proxyId, detail: { outcome, reason } };
+  return { vaultId, eventType: 'TOKEN_REFRESHED', outcome: EVENT_OUTCOMES[outcome], ...about };
 }

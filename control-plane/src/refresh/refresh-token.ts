@@ -5,7 +5,7 @@ import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
-import { WebhookCallFailed } from '../webhook/call-failed.ts';
+import { WebhookCallFailed, garbage } from '../webhook/call-failed.ts';
 import { callHealth } from '../webhook/retrying-client.ts';
 import {
   type RefreshReason,
@@ -52,8 +52,7 @@ export function createTokenRefresh(
     const body = { op: 'tokens.get', serviceName };
     const answer = await webhook.call(link, { path: '/v1/storage', body });
     const token = storageAnswerSchemas['tokens.get'].safeParse(answer.body).data;
-    if (token?.serviceName !== serviceName)
-      throw new WebhookCallFailed('garbage', 'the answer to tokens.get does not follow the protocol');
+    if (token?.serviceName !== serviceName) throw garbage('tokens.get');
     return token;
   };
 

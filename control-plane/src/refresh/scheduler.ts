@@ -5,7 +5,7 @@ import { type TokenMetadata, cursorSchema, tokenMetadataSchema } from '@svault/s
 import type { RefreshAttempt } from '../core/refresh-attempt.ts';
 import type { Stores } from '../core/stores.ts';
 import type { SetAsideReason, WebhookLink } from '../core/webhook-link.ts';
-import { WebhookCallFailed, isTooLarge } from '../webhook/call-failed.ts';
+import { WebhookCallFailed, garbage, isTooLarge } from '../webhook/call-failed.ts';
 import type { WebhookAnswer } from '../webhook/client.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import { TOKEN_PAGE_SIZES, smallerTokenPage } from '../webhook/response-limits.ts';
@@ -224,19 +224,16 @@ async function* expiringTokens(
     yield tokensOf(body, limit);
     if (body['nextCursor'] === undefined) return;
     cursor = cursorSchema.safeParse(body['nextCursor']).data;
-    if (cursor === undefined) throw garbage();
+    if (cursor === undefined) throw garbage('tokens.list');
   }
 }
 
 /** Stops at the first malformed token: describing thousands of them would take longer than reading them. */
 function tokensOf({ items }: Record<string, unknown>, limit: number): readonly TokenMetadata[] {
-  if (!Array.isArray(items) || items.length > limit) throw garbage();
+  if (!Array.isArray(items) || items.length > limit) throw garbage('tokens.list');
   return items.map((item) => {
     const { data } = tokenMetadataSchema.safeParse(item);
-    if (data === undefined) throw garbage();
+    if (data === undefined) throw garbage('tokens.list');
     return data;
   });
 }
-
-const garbage = (): WebhookCallFailed =>
-  new WebhookCallFailed('garbage', 'the answer to tokens.list does not follow the protocol');

@@ -11,7 +11,7 @@ import {
 import type { ProviderStore, StoredProvider } from '../core/provider.ts';
 import type { Stores } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
-import { WebhookCallFailed } from '../webhook/call-failed.ts';
+import { garbage } from '../webhook/call-failed.ts';
 import type { WebhookClient } from '../webhook/retrying-client.ts';
 import { authenticateClient } from './client-authentication.ts';
 import type { RefreshReason, RefreshResult } from './refresh-result.ts';
@@ -107,6 +107,3 @@ const refreshed = (expiryTime: string | undefined): RefreshResult => ({
   outcome: 'refreshed',
   ...(expiryTime !== undefined && { expiryTime }),
 });
-
-const garbage = (path: string) =>
-  new WebhookCallFailed('garbage', `the answer to ${path} does not follow the protocol`);

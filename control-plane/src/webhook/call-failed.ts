@@ -44,6 +44,10 @@ export class WebhookCallFailed extends Error {
   }
 }
 
+/** The failure of an operation whose answer is not of the protocol's form. */
+export const garbage = (operation: string): WebhookCallFailed =>
+  new WebhookCallFailed('garbage', `the answer to ${operation} does not follow the protocol`);
+
 /** Whether the answer was only too large: the answer to a smaller request may fit. */
 export const isTooLarge = (error: unknown): boolean => error instanceof WebhookCallFailed && error.isTooLarge;
 
