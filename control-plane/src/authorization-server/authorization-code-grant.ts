@@ -22,10 +22,7 @@ const INVALID_CODE = invalidGrant('the code is not valid, or not any more');
  * @returns an error where no session is opened; the transaction is committed all the same, since the code is consumed
  */
 export async function exchangeCode(
-  stores: Pick<
-    Stores,
-    'agents' | 'audit' | 'oauthClients' | 'oauthCodes' | 'oauthSessions' | 'sessions' | 'users' | 'vaults'
-  >,
+  stores: Stores,
   { code: presentedCode, clientId, redirectUri, codeVerifier, resource }: CodeExchange,
   clock: Clock,
 ): Promise<IssuedTokens | TokenError> {

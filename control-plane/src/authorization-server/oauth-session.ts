@@ -18,9 +18,7 @@ export const oauthTokens = createTokenFamilies({
 const ACCESS_LIFETIME_MS = 60 * 60_000;
 
 /** What a client gets for a code and for a refresh. */
-export interface IssuedTokens {
-  readonly accessToken: string;
-  readonly refreshToken: string;
+export interface IssuedTokens extends TokenPair {
   readonly expiresInSeconds: number;
 }
 
@@ -92,11 +90,7 @@ export function storedAccessToken(
 }
 
 /** `expires_in` is rounded, since issuing takes some milliseconds of the token's hour. */
-export function issuedTokens(
-  { accessToken, refreshToken }: TokenPair,
-  { expiresAt }: AccessToken,
-  clock: Clock,
-): IssuedTokens {
+export function issuedTokens(pair: TokenPair, { expiresAt }: AccessToken, clock: Clock): IssuedTokens {
   const leftMs = (parseTime(expiresAt) ?? 0) - clock.now();
-  return { accessToken, refreshToken, expiresInSeconds: Math.max(0, Math.round(leftMs / 1_000)) };
+  return { ...pair, expiresInSeconds: Math.max(0, Math.round(leftMs / 1_000)) };
 }

@@ -28,10 +28,7 @@ const INVALID_TOKEN = invalidGrant('the refresh token is not valid, or not any m
  * @returns an error where nothing is refreshed; the transaction is committed all the same, since it may end the session
  */
 export async function refreshOauthSession(
-  stores: Pick<
-    Stores,
-    'agents' | 'audit' | 'oauthClients' | 'oauthSessions' | 'sessions' | 'users' | 'vaults'
-  >,
+  stores: Stores,
   { refreshToken, clientId, resource }: TokenRefresh,
   { clock, masterKeys }: { readonly clock: Clock; readonly masterKeys: MasterKeys },
 ): Promise<IssuedTokens | TokenError> {
