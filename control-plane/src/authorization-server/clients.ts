@@ -23,11 +23,9 @@ type KnownClient =
 
 export async function findClient(
   clientId: string,
-  {
-    stores,
-    documents,
-  }: { readonly stores: Pick<Stores, 'oauthClients'>; readonly documents: ClientDocuments },
+  sources: { readonly stores: Pick<Stores, 'oauthClients'>; readonly documents: ClientDocuments },
 ): Promise<KnownClient> {
+  const { stores, documents } = sources;
   if (isDocumentAddress(clientId)) return { kind: 'described', fetch: () => documents.get(clientId) };
   const client = isId('ocl', clientId) ? await stores.oauthClients.find(clientId) : undefined;
   return client === undefined ? { kind: 'unknown' } : { kind: 'registered', client };

@@ -26,13 +26,7 @@ export interface IssuedTokens extends TokenPair {
 export async function openOauthSession(
   stores: Pick<Stores, 'audit' | 'oauthSessions' | 'sessions'>,
   approver: User,
-  {
-    agentId,
-    clientId,
-    clientName,
-    audience,
-    codeHash,
-  }: {
+  consent: {
     readonly agentId: Id<'agt'>;
     readonly clientId: string;
     readonly clientName: string;
@@ -43,6 +37,7 @@ export async function openOauthSession(
   },
   clock: Clock,
 ): Promise<IssuedTokens> {
+  const { agentId, clientId, clientName, audience, codeHash } = consent;
   const pair = oauthTokens.issue();
   const tokenHash = oauthTokens.familyHashOf(pair.accessToken);
   const opening = { kind: 'oauth', method: 'oauth', client: clientName, tokenHash } as const;
