@@ -208,13 +208,13 @@ describe('an answer that says later', () => {
     expect(tickets).toEqual([`${TICKET}0`, `${TICKET}1`]);
   });
 
-  test.each<[string, Answer, number, number]>([
-    ['409', later(), 3, 1],
-    ['503', later('UNAVAILABLE', 503), 3, 5],
-    ['429', later('RATE_LIMITED', 429), 3, 7],
-    ['a refusal, though it says when to come back', later('DELIVERY_NOT_ALLOWED', 403), 1, 3],
-    ['much later', later('REFRESH_NEEDED', 409, '3600'), 1, 1],
-  ])('%s is asked for %i times at most: exit %i', async (_what, answer, times, code) => {
+  test.each<[string, number, number, Answer]>([
+    ['a request with 409', 3, 1, later()],
+    ['a request with 503', 3, 5, later('UNAVAILABLE', 503)],
+    ['a request with 429', 3, 7, later('RATE_LIMITED', 429)],
+    ['a denial with Retry-After', 1, 3, later('DELIVERY_NOT_ALLOWED', 403)],
+    ['a Retry-After of an hour', 1, 1, later('REFRESH_NEEDED', 409, '3600')],
+  ])('%s is sent at most %i times: exit %i', async (_what, times, code, answer) => {
     const said = await got([answer]);
     expect([said.webhook.length, said.code]).toEqual([times, code]);
   });
