@@ -41,7 +41,7 @@ test('the lines that it prints lead to a first credential, and its link signs th
   expect((await fetch(link)).status).toBe(200);
 });
 
-test('every step of the demo does what it should, at all three doors and to the kill switch', async () => {
+test('every step of the demo does what it should, at all three endpoints and to the kill switch', async () => {
   const machines = { 'control-plane': controlPlane, webhook };
   const told: string[] = [];
   try {

@@ -44,7 +44,7 @@ const bindings = async (): Promise<number> => {
 const controlPlane = (): Promise<Machine> => pair.service('control-plane');
 const webhook = (): Promise<Machine> => pair.service('webhook');
 
-test('compose stop webhook is the kill switch: nothing is delivered at any door until it is started again', async () => {
+test('compose stop webhook is the kill switch: nothing is delivered at any endpoint until it is started again', async () => {
   const agent = await pairAgent(pair);
   const earlier = (await agent.ask()).headers.get('location') ?? '';
   const lastCall = await pair.outside.lastCall();

@@ -39,9 +39,9 @@ export interface Scale extends Composed {
   direct(name: ControlPlaneName): Promise<string>;
   /** What `/readyz` of one control plane says, or that it says nothing. */
   readiness(name: ControlPlaneName): Promise<string>;
-  /** Takes the control planes out of the internet, or one of them: agents reach them still, but they reach no webhook. */
-  cutOff(...names: ControlPlaneName[]): Promise<void>;
-  rejoin(...names: ControlPlaneName[]): Promise<void>;
+  /** Takes the control planes out of the internet: agents reach them still, but they reach no webhook. */
+  cutOff(): Promise<void>;
+  rejoin(): Promise<void>;
 }
 
 /**
@@ -122,8 +122,8 @@ export async function startScale(
     await bind(admin, link).catch(async (error: unknown) => {
       throw new Error(`the webhook was not bound: ${await logsOf(composed)}`, { cause: error });
     });
-    const each = async (names: readonly ControlPlaneName[], act: (one: Machine) => Promise<void>) => {
-      for (const name of names.length === 0 ? CONTROL_PLANES : names) await act(await composed.service(name));
+    const each = async (act: (one: Machine) => Promise<void>): Promise<void> => {
+      for (const name of CONTROL_PLANES) await act(await composed.service(name));
     };
     return {
       ...composed,
@@ -136,8 +136,8 @@ export async function startScale(
       certificates: certificates.path,
       direct,
       readiness,
-      cutOff: (...names) => each(names, (one) => one.leave(internet.getName())),
-      rejoin: (...names) => each(names, (one) => one.join(internet.getName())),
+      cutOff: () => each((one) => one.leave(internet.getName())),
+      rejoin: () => each((one) => one.join(internet.getName())),
       logs: () => logsOf(composed),
       remove,
     };

@@ -18,15 +18,12 @@ export type Call = (
   path: string,
   options?: {
     readonly body?: unknown;
-    readonly form?: Readonly<Record<string, string>>;
     readonly headers?: Readonly<Record<string, string>>;
-    /** In place of {@link HANGS_MS}. */
-    readonly patienceMs?: number;
   },
 ) => Promise<Answer>;
 
-/** The ways to three control planes: each of them past the proxy, and the proxy. */
-export interface Doors {
+/** Three control planes, each directly and all behind the reverse proxy. */
+export interface Endpoints {
   /** In the order of their names. */
   readonly direct: readonly [Call, Call, Call];
   readonly proxy: Call;
@@ -34,11 +31,10 @@ export interface Doors {
   close(): Promise<void>;
 }
 
-/** Much longer than any answer takes on a busy machine. */
+/** Much longer than any answer takes on a busy machine, also while a part is away. */
 const HANGS_MS = 20_000;
 
-/** Who calls past the proxy says itself, as the proxy would, from which address it comes. */
-export async function doorsOf(scale: Scale): Promise<Doors> {
+export async function endpointsOf(scale: Scale): Promise<Endpoints> {
   const opened = await Promise.all(
     CONTROL_PLANES.map(async (name) => {
       const { port } = new URL(await scale.direct(name));
@@ -58,23 +54,20 @@ export async function doorsOf(scale: Scale): Promise<Doors> {
 
 const callOf =
   (send: Send, url: string): Call =>
-  async (method, path, { body, form, headers, patienceMs = HANGS_MS } = {}) => {
+  async (method, path, { body, headers } = {}) => {
     const response = await send(url + path, {
       method,
       redirect: 'manual',
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
         ...headers,
       },
-      body: form === undefined ? (body === undefined ? null : JSON.stringify(body)) : formText(form),
-      signal: AbortSignal.timeout(patienceMs),
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(HANGS_MS),
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: tryJson(text) };
   };
-
-const formText = (form: Readonly<Record<string, string>>): string => new URLSearchParams(form).toString();
 
 function tryJson(text: string): unknown {
   try {
@@ -84,14 +77,10 @@ function tryJson(text: string): unknown {
   }
 }
 
-/** The same door, with headers that go along with every call. */
-export const withHeaders =
-  (call: Call, standing: Readonly<Record<string, string>>): Call =>
+export const bearer =
+  (call: Call, key: string): Call =>
   (method, path, options = {}) =>
-    call(method, path, { ...options, headers: { ...standing, ...options.headers } });
-
-export const bearer = (call: Call, key: string): Call =>
-  withHeaders(call, { authorization: `Bearer ${key}` });
+    call(method, path, { ...options, headers: { authorization: `Bearer ${key}`, ...options.headers } });
 
 /** @throws Error where the answer is no success; @returns its body */
 // oxlint-disable-next-line typescript/no-explicit-any -- as above
@@ -117,19 +106,19 @@ export const tally = (answers: readonly Answer[]): Readonly<Record<string, numbe
 /** So many callers ask at once, on two cores that do all the rest too. */
 const AT_ONCE = 24;
 
-/** Asks so many times, many at once, in turns at all the doors. */
+/** Asks so many times, many at once, in turns at all endpoints. */
 export async function spread<T>(
   count: number,
-  doors: readonly Call[],
-  ask: (door: Call, n: number) => Promise<T>,
+  endpoints: readonly Call[],
+  ask: (endpoint: Call, n: number) => Promise<T>,
 ): Promise<T[]> {
   const answers: T[] = [];
   let next = 0;
   const one = async (): Promise<void> => {
     for (let n = next++; n < count; n = next++) {
-      const door = doors[n % doors.length];
-      if (door === undefined) throw new Error('there is no door');
-      answers[n] = await ask(door, n);
+      const endpoint = endpoints[n % endpoints.length];
+      if (endpoint === undefined) throw new Error('there is no endpoint');
+      answers[n] = await ask(endpoint, n);
     }
   };
   await Promise.all(Array.from({ length: Math.min(count, AT_ONCE) }, one));
