@@ -15,7 +15,7 @@ afterAll(() => person.remove());
 
 const ask = (SVAULT_BASE_URL: string): Promise<Outcome> =>
   person.svault(['ls'], { env: { SVAULT_BASE_URL } });
-/** What comes of one answer. */
+/** The outcome of one answer. */
 const askOf = async (listener: RequestListener): Promise<Outcome> => ask(await answering(listener));
 
 /** One line on stderr that says it; nothing on stdout. */

@@ -51,7 +51,7 @@ function sitting(
       onText();
     },
   });
-  /** What stands behind a word on stderr, as soon as it is there. */
+  /** The text that follows a word on stderr, once it is printed. */
   const shown = (pattern: RegExp): Promise<string> =>
     new Promise((resolve, reject) => {
       onText = () => {

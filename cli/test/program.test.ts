@@ -13,7 +13,7 @@ const { svault } = person;
 const program = createProgram({ ...seat(), env: {}, signal: new AbortController().signal });
 const textOf = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
-/** The specification's table "Command-line client": aliases stand behind a bar, a shortcut behind a comma. */
+/** The specification's table "Command-line client": aliases follow a bar, a shortcut follows a comma. */
 const TABLE = [
   ...['tokens|tk list, ls', 'tokens|tk get, get', 'tokens|tk show|info, show', 'tokens|tk create|new, add'],
   ...[

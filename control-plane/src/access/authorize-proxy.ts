@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { LifetimeUse } from '../core/policy.ts';
+import { usageWithout } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
 import { type Denial, type ProxyAccess, type ProxyUse, denied, plainDenial } from './decision.ts';
 import { evaluateProxyRequest } from './evaluate-request.ts';
@@ -86,7 +87,10 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       const recheck = async (): Promise<Denial | undefined> => {
         const again = await runPipeline(dependencies, denials, {
           ...steps,
-          find: async () => withoutUses(await caller.find(), uses),
+          find: async () => {
+            const current = await caller.find();
+            return current && { ...current, policyUsage: usageWithout(current.policyUsage, uses) };
+          },
           conclude: (subject) => requireUnchanged(subject, use),
         });
         return again.outcome === 'denied' ? again.denial : undefined;
@@ -105,20 +109,6 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       return denials.denyCoalesced(subject, NO_MEMORY);
     },
   };
-}
-
-/** Without the uses that a decision has counted, so that a second look at it does not deny by them. */
-function withoutUses(
-  subject: ProxySubject | undefined,
-  uses: readonly LifetimeUse[],
-): ProxySubject | undefined {
-  if (subject === undefined || uses.length === 0) return subject;
-  const counts = JSON.parse(subject.policyUsage ?? '{}') as Record<string, number>;
-  for (const { targetType, ruleId } of uses) {
-    const name = `${targetType} ${ruleId}`;
-    counts[name] = (counts[name] ?? 0) - 1;
-  }
-  return { ...subject, policyUsage: JSON.stringify(counts) };
 }
 
 /** What the webhook must have for a use. */

@@ -95,9 +95,27 @@ function factsOf({ nowMs, sourceAddress, usage }: PolicyInput, countryOf: Countr
     const known = address();
     return known === undefined ? undefined : countryOf(known);
   });
-  const counts = once(() => JSON.parse(usage ?? '{}') as Readonly<Record<string, number>>);
-  return { nowMs, address, country, used: (target, ruleId) => counts()[`${target} ${ruleId}`] ?? 0 };
+  const counts = once(() => countsIn(usage));
+  return { nowMs, address, country, used: (target, ruleId) => counts()[countName(target, ruleId)] ?? 0 };
 }
+
+/** `usage` without the uses that a decision has counted, so that a second look at it does not deny by them. */
+export function usageWithout(
+  usage: PolicyInput['usage'],
+  uses: readonly LifetimeUse[],
+): PolicyInput['usage'] {
+  if (uses.length === 0) return usage;
+  const counts = countsIn(usage);
+  for (const { targetType, ruleId } of uses) {
+    const name = countName(targetType, ruleId);
+    counts[name] = (counts[name] ?? 0) - 1;
+  }
+  return JSON.stringify(counts);
+}
+
+const countsIn = (usage: PolicyInput['usage']) => JSON.parse(usage ?? '{}') as Record<string, number>;
+
+const countName = (target: TargetType, ruleId: string) => `${target} ${ruleId}`;
 
 function once<T>(work: () => T): () => T {
   let made: { readonly value: T } | undefined;

@@ -10,7 +10,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A number of its own for each limit. */
+/** A different number for each limit. */
 const LIMITS = {
   account_export: 2,
   setup_step: 3,

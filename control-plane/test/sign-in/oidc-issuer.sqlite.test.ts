@@ -59,7 +59,7 @@ test('a start fails and shows both issuers where the provider’s issuer is anot
 test.each([
   ['is another one', '', '/'],
   ['has an escape in its path', '/realm', '/re%61lm'],
-  // The library finds these by itself, with an error of its own.
+  // The library detects these, with its own error.
   ['has a path', '', '/other'],
   ['is its metadata', '/.well-known/openid-configuration', ''],
 ])(

@@ -27,7 +27,7 @@ export interface EgressRequest {
   /** The largest body that is taken; 1 MiB unless given. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
-  /** On a connection of its own, since a kept one may be closed as the call is written: for calls not to be repeated. */
+  /** On a new connection, since a kept one may be closed as the call is written: for calls not to be repeated. */
   readonly alone?: boolean;
 }
 

@@ -110,7 +110,7 @@ describe('a clock that ran ahead', () => {
     expect(await statusAt(0)).toBe(200);
   });
 
-  it('by what is just let in costs no request once it is right', async () => {
+  it('within the tolerance costs no request once it is right', async () => {
     fixture.clock.jump(89_000);
     expect(await statusAt(-89_000)).toBe(200);
     fixture.clock.jump(-89_000);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   sts = await startFakeSts({ now: () => webhook.clock.now() });
   answerOfSts = sts.answer;
   provider = await startProvider(({ url }) => (url === '/mcp' ? { body: '{}' } : answer));
-  // The STS endpoint may be called because it is a setting of its own; the provider, because it is named.
+  // The STS endpoint may be called because the operator configured it; the provider, because it is named.
   const stsUrl = sts.url.replace('127.0.0.1', 'localhost');
   const env = { SV_AWS_STS_ENDPOINT: stsUrl, SV_EGRESS_ALLOW: '127.0.0.1' };
   const logger = createLogger({ name: 'webhook', level: 'trace', format: 'json', destination: log });

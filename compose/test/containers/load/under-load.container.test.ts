@@ -102,7 +102,7 @@ test.each(FAULTS)(
 const NEXT_IMAGE = 'svault-control-plane:next';
 const engine = async () => (await getContainerRuntimeClient()).container.dockerode;
 
-/** The same program in an image of its own, as the next version is one. */
+/** The same program in a separate image, as the next version would be. */
 async function makeNextImage(): Promise<void> {
   const docker = await engine();
   const container = await docker.createContainer({ Image: IMAGES['control-plane'] });
@@ -122,7 +122,7 @@ async function upgrade(name: ControlPlaneName): Promise<number> {
 /**
  * An event stream of the upstream, read through a proxy until it ends.
  *
- * @param method POST: the answer to a call; GET: one that stands for nothing in particular
+ * @param method POST: the answer to a call; GET: one that answers no call
  * @returns whether it has ended, and how
  */
 async function openStream(method: 'POST' | 'GET'): Promise<() => 'open' | 'ended' | 'torn'> {

@@ -3,7 +3,7 @@ import { randomToken } from '@svault/shared';
 import { storeCredential } from '../../../src/admin-client.ts';
 import type { PairAndOutside } from './pair-and-outside.ts';
 
-/** An agent with a credential of its own, at all three endpoints. */
+/** An agent with its own credential, at all three endpoints. */
 export interface PairAgent {
   readonly serviceName: string;
   readonly secret: string;

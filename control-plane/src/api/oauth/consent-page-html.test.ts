@@ -104,7 +104,7 @@ describe('the agents', () => {
     expect(checked(bodyOf({ agents: [one, two], chosen: two.id }))).toEqual([two.id]);
   });
 
-  test('each has a label, and the box that switches MCP on one of its own, required of the only agent', () => {
+  test('each has a label, and so has the box that switches MCP on, which the only agent requires', () => {
     const off = agent('off', false);
     expect(bodyOf({ agents: [off] })).toMatch(
       /name="mcp_agt_[^>]* required[^]*value="deny"[^>]* formnovalidate/,
