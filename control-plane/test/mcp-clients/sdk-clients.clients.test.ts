@@ -57,6 +57,14 @@ interface Sdk {
   readonly Unauthorized: new (...args: never[]) => Error;
 }
 
+const connectedBy = (client: ClientV1 | ClientV2, revision: string | undefined): Connected => ({
+  revision,
+  tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+  call: async (name, args = {}) =>
+    (await client.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>,
+  close: () => client.close(),
+});
+
 function v1(clientMetadataUrl?: string, address = service.mcpUrl): Sdk {
   const { kept, takeOpened, provider } = rememberedSession<
     OAuthClientInformationMixed,
@@ -67,13 +75,7 @@ function v1(clientMetadataUrl?: string, address = service.mcpUrl): Sdk {
   const connected = async (transport: TransportV1): Promise<Connected> => {
     const client = new ClientV1(INFO);
     await client.connect(transport);
-    return {
-      revision: transport.protocolVersion,
-      tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-      call: async (name, args = {}) =>
-        (await client.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>,
-      close: () => client.close(),
-    };
+    return connectedBy(client, transport.protocolVersion);
   };
   return {
     kept,
@@ -99,13 +101,7 @@ const v2 =
     const connected = async (transport: TransportV2): Promise<Connected> => {
       const client = new ClientV2(INFO, { versionNegotiation: { mode } });
       await client.connect(transport);
-      return {
-        revision: client.getNegotiatedProtocolVersion(),
-        tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-        call: async (name, args = {}) =>
-          (await client.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>,
-        close: () => client.close(),
-      };
+      return connectedBy(client, client.getNegotiatedProtocolVersion());
     };
     return {
       kept,
