@@ -10,11 +10,7 @@ import { withdrawals } from './support/withdrawals.ts';
 import type { LoggedEvent, TestAgent } from './support/service-steps.ts';
 import { gist } from './support/refusals.ts';
 
-/*
- * Two control planes over one PostgreSQL and one Redis behave as one service: under load, while one of them is killed
- * and started anew, and for everything that an owner takes away. A part of it runs with every `npm test`, in one
- * process: two-services.postgres.test.ts.
- */
+// Two control planes on one PostgreSQL and one Redis act as one, under load and kills; in process: two-services.postgres.test.ts.
 
 const FLOOR = 400;
 /** Less than the floors of all agents together. */
