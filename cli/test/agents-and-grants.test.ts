@@ -265,9 +265,32 @@ describe('grants', () => {
     const { code, out, err } = await svault('grants add bea github npm pypi --format name');
     expect({ code, out }).toEqual({ code: 1, out: 'github\npypi\n' });
     expect(err).toMatch(
-      /^bea may have github .*\nerror: npm: This agent has a grant .* \[CONFLICT: svault explain CONFLICT\]\nbea may have pypi .*\nerror: 1 of 3 failed\n$/,
+      /^bea may have github .*\nerror: npm: Agent `bea` has a grant for `npm` already\. .*--renew.* \[CONFLICT: svault explain CONFLICT\]\nbea may have pypi .*\nerror: 1 of 3 failed\n$/,
     );
     expect(await namesIn('grants list bea')).toEqual(['github', 'npm', 'pypi']);
+  });
+
+  test('are renewed without a revocation, and keep what is not named', async () => {
+    await people.agent('eve', 'npm');
+    const [before] = (await json('grant eve github --expires 1h --refresh-policy auto')) as unknown as [
+      object,
+    ];
+    const [after] = (await json('grant eve github --renew --expires 2d')) as unknown as [
+      { createdAt: string; grantExpiresAt: string },
+    ];
+    expect(after).toEqual({ ...before, grantExpiresAt: after.grantExpiresAt });
+    expect(await svault('grants add eve npm github --renew --expires never')).toEqual({
+      code: 0,
+      out: '',
+      err: 'eve may have npm until it is revoked\neve may have github until it is revoked\n',
+    });
+    const err = 'error: eve has no grant for pypi\n';
+    expect(await svault('grant eve pypi --renew --expires 1h')).toEqual({ code: 4, out: '', err });
+    expect(await svault('grant nobody github --renew')).toEqual({
+      code: 2,
+      out: '',
+      err: matching(/^error: --renew needs --expires: /),
+    });
   });
 
   test('of which one is not there: it is named', async () => {

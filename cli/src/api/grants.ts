@@ -15,3 +15,7 @@ export type Grant = z.infer<typeof grantSchema>;
 
 /** @param agentId of the agent that has them */
 export const grantsPath = (agentId: string): string => `${agentPath(agentId)}/grants`;
+
+/** @param serviceName of the credential that is granted */
+export const grantPath = (agentId: string, serviceName: string): string =>
+  `${grantsPath(agentId)}/${encodeURIComponent(serviceName)}`;

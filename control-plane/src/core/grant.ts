@@ -37,6 +37,8 @@ export interface GrantStore {
   list(vaultId: Id<'vlt'>, agentId: Id<'agt'>, page: PageRequest): Promise<Page<Grant>>;
   /** By agent and service name; the whole account's. */
   listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Grant>>;
+  /** Writes the expiry and the refresh policy. */
+  updateTerms(grant: Pick<Grant, 'vaultId' | 'id' | 'grantExpiresAt' | 'refreshPolicy'>): Promise<void>;
   /** @returns whether it was there */
   remove(vaultId: Id<'vlt'>, id: Id<'grt'>): Promise<boolean>;
   removeAll(vaultId: Id<'vlt'>, ids: readonly Id<'grt'>[]): Promise<void>;

@@ -22,13 +22,14 @@ export async function createGrant(
   { serviceName, ...terms }: GrantTerms & { readonly serviceName: string },
   clock: Clock,
 ): Promise<Grant> {
-  const { id: agentId } = await existingAgentOf(change, change.actor, agentRef);
+  const { id: agentId, name } = await existingAgentOf(change, change.actor, agentRef);
   const target = { agentId, sourceGroupId: undefined };
   const [grant] = (await grantEach(change, [serviceName], target, terms, clock)).grants;
   if (grant === undefined)
     throw new ApiError(
       'CONFLICT',
-      'This agent has a grant for this service already. Revoke it to make another.',
+      `Agent \`${name}\` has a grant for \`${serviceName}\` already. To change when it ends, run ` +
+        `\`svault grant ${name} ${serviceName} --renew --expires 1h\`.`,
     );
   return grant;
 }
@@ -47,6 +48,37 @@ export async function createGrantsFromFolder(
   const { id: agentId } = await existingAgentOf(change, change.actor, agentRef);
   const { id: sourceGroupId, serviceNames } = await ownOf(change.folders, change.actor, folderId);
   return grantEach(change, serviceNames, { agentId, sourceGroupId }, terms, clock);
+}
+
+/**
+ * active or expired → active, with another expiry. The grant keeps its id, its folder, and its refresh policy unless another
+ * one is named.
+ *
+ * @throws ApiError INVALID_ARGUMENT, also where no expiry is named; NOT_FOUND where the agent or its grant is unknown;
+ *   CONFLICT for a deleted agent
+ */
+export async function renewGrant(
+  change: Change,
+  agentRef: string,
+  { serviceName, ...terms }: GrantTerms & { readonly serviceName: string },
+  clock: Clock,
+): Promise<Grant> {
+  const { vaultId, id: agentId } = await existingAgentOf(change, change.actor, agentRef);
+  const before = orNotFound(await change.grants.get(vaultId, agentId, serviceName));
+  // A grant "until revoked" has to be asked for: it must not come of an option that was forgotten.
+  if (terms.expiresInSeconds === undefined && terms.grantExpiresAt === undefined)
+    throw invalidArgument([
+      { path: 'grantExpiresAt', message: 'give this (null: until revoked) or expiresInSeconds' },
+    ]);
+  const grantExpiresAt = grantExpiry(terms, clock.now());
+  const grant: Grant = {
+    ...before,
+    grantExpiresAt,
+    refreshPolicy: terms.refreshPolicy ?? before.refreshPolicy,
+  };
+  await change.grants.updateTerms(grant);
+  await change.audit.append(grantEvent(change.actor, 'GRANT_RENEWED', grant));
+  return grant;
 }
 
 /** active or expired → deleted, from the agent's next request on. */
@@ -97,11 +129,18 @@ async function grantEach(
   const ends = expired.map(({ id, agentId, serviceName }) =>
     eventBy(actor, 'GRANT_EXPIRED', { agentId, serviceName, detail: { grantId: id } }),
   );
-  await change.audit.appendAll([...ends, ...grants.map((grant) => grantCreated(actor, grant))]);
+  await change.audit.appendAll([
+    ...ends,
+    ...grants.map((grant) => grantEvent(actor, 'GRANT_CREATED', grant)),
+  ]);
   return { grants, skipped: serviceNames.filter((name) => live.has(name)) };
 }
 
-function grantCreated(actor: Change['actor'], grant: Grant): NewAuditEvent {
+function grantEvent(
+  actor: Change['actor'],
+  eventType: 'GRANT_CREATED' | 'GRANT_RENEWED',
+  grant: Grant,
+): NewAuditEvent {
   const { id, agentId, serviceName, grantExpiresAt, refreshPolicy, sourceGroupId } = grant;
   const detail = {
     grantId: id,
@@ -109,7 +148,7 @@ function grantCreated(actor: Change['actor'], grant: Grant): NewAuditEvent {
     refreshPolicy,
     ...(sourceGroupId !== undefined && { sourceGroupId }),
   };
-  return eventBy(actor, 'GRANT_CREATED', { agentId, serviceName, detail });
+  return eventBy(actor, eventType, { agentId, serviceName, detail });
 }
 
 export const MIN_GRANT_SECONDS = 3_600;
@@ -125,7 +164,7 @@ interface ExpiryInput {
 }
 
 /**
- * When a new grant expires, from either form.
+ * When a grant expires, from either form.
  *
  * @param nowMs epoch milliseconds
  * @returns an ISO 8601 instant; undefined for "until revoked"

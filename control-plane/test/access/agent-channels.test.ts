@@ -104,6 +104,20 @@ test('a revoked grant, a suspended agent and MCP switched off hold from the next
   expect(codes(await inTurn(channels, 1, 'gitlab'))).toEqual(times(3, 'ticket'));
 });
 
+test('a renewed grant is decided by its new end on each channel, also where the former one has passed', async () => {
+  const agent = await both.agent();
+  const grants = `/api/agents/${agent.id}/grants`;
+  await both.admin('POST', grants, { serviceName: 'hourly', expiresInSeconds: 3_600 });
+  both.wait(3_599_000);
+  await both.admin('POST', `${grants}/hourly/renew`, { expiresInSeconds: 3_600 });
+  both.wait(3_599_000);
+  const channels = await channelsOf(agent);
+  expect(codes(await inTurn(channels, 1, 'hourly'))).toEqual(times(3, 'ticket'));
+  both.wait(1_000);
+  await both.admin('POST', `${grants}/hourly/renew`, { grantExpiresAt: null });
+  expect(codes(await inTurn(channels, 1, 'hourly'))).toEqual(times(3, 'ticket'));
+});
+
 // spec: Either an agent key (Authorization: Bearer svagent_<key>) or an OAuth 2.1 session token (svsess_...). Both resolve to the same agent, grants and policies.
 // spec: 403 | INVALID_KEY | Key malformed or revoked.
 // spec: 403 | AGENT_INACTIVE | Agent suspended or deleted.

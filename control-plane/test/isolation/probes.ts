@@ -81,6 +81,11 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     },
     { names: { 'path.id': 'agent', 'body.folderId': 'folder' } },
   ],
+  renewGrant: {
+    names: { 'path.id': 'agent', 'path.serviceName': 'grantedService' },
+    says: { 'body.expiresInSeconds': 3_600 },
+    silent: ['body.grantExpiresAt', 'body.refreshPolicy'],
+  },
   revokeGrant: { names: { 'path.id': 'agent', 'path.serviceName': 'grantedService' } },
 
   createToken: {

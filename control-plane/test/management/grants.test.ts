@@ -87,6 +87,43 @@ describe('specification, limits: 1 hour to 30 days, or until revoked', () => {
   });
 });
 
+describe('POST /api/agents/{id}/grants/{serviceName}/renew', () => {
+  const renew = (body: object, serviceName = 'github') =>
+    service.admin('POST', `/api/agents/${agentId}/grants/${serviceName}/renew`, { body });
+
+  test('sets another expiry, from now on, and keeps the rest of the grant', async () => {
+    const made = (await grant({ serviceName: 'github', expiresInSeconds: HOUR_S, refreshPolicy: 'auto' }))
+      .json;
+    service.clock.advance(1_000);
+    const renewed = await renew({ expiresInSeconds: DAY_S });
+    expect([renewed.status, renewed.json]).toEqual([200, { ...made, grantExpiresAt: inSeconds(DAY_S) }]);
+    const forGood = await renew({ grantExpiresAt: null, refreshPolicy: 'none' });
+    expect(forGood.json).toEqual({ ...made, grantExpiresAt: null, refreshPolicy: 'none' });
+    expect((await service.admin('GET', `/api/agents/${agentId}/grants`)).json.items).toEqual([forGood.json]);
+  });
+
+  test('makes an expired grant active again', async () => {
+    const { id } = (await grant({ serviceName: 'github', expiresInSeconds: HOUR_S })).json;
+    service.clock.advance(HOUR_S * 1_000);
+    expect((await renew({ expiresInSeconds: HOUR_S })).json).toMatchObject({ id, status: 'active' });
+  });
+
+  test('changes nothing where no expiry is named, or one that is out of bounds', async () => {
+    await grant({ serviceName: 'github', expiresInSeconds: HOUR_S });
+    const before = (await service.admin('GET', `/api/agents/${agentId}/grants`)).json;
+    for (const body of [{}, { refreshPolicy: 'auto' }, { expiresInSeconds: 60 }, { serviceName: 'npm' }])
+      expect([body, (await renew(body)).status]).toEqual([body, 422]);
+    expect((await service.admin('GET', `/api/agents/${agentId}/grants`)).json).toEqual(before);
+  });
+
+  test('makes no grant: 404 where there is none, 409 where the agent is deleted', async () => {
+    expect((await renew({ expiresInSeconds: HOUR_S })).status).toBe(404);
+    await grant({ serviceName: 'github' });
+    await service.admin('DELETE', `/api/agents/${agentId}`);
+    expect((await renew({ expiresInSeconds: HOUR_S })).status).toBe(409);
+  });
+});
+
 describe('one grant per agent and service', () => {
   test('a second one is a conflict while the first is live, and takes its place once it has expired', async () => {
     const first = await grant({ serviceName: 'github', expiresInSeconds: HOUR_S });
@@ -96,6 +133,13 @@ describe('one grant per agent and service', () => {
     expect(second.status).toBe(201);
     expect(second.json.id).not.toBe(first.json.id);
     expect((await service.admin('GET', `/api/agents/${agentId}/grants`)).json.items).toEqual([second.json]);
+  });
+
+  test('names itself and the command that renews it', async () => {
+    await grant({ serviceName: 'github' });
+    expect((await grant({ serviceName: 'github' })).json.error).toBe(
+      'Agent `builder` has a grant for `github` already. To change when it ends, run `svault grant builder github --renew --expires 1h`.',
+    );
   });
 
   test('of twenty at once one is made', async () => {

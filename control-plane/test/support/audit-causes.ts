@@ -167,6 +167,21 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     }),
     shows: GRANTS,
   },
+  GRANT_RENEWED: {
+    before: async (world) => {
+      const id = await newAgent(world);
+      await world.post(`/api/agents/${id}/grants`, { serviceName: 'github' });
+      return id;
+    },
+    by: ({ post }, id) =>
+      post(`/api/agents/${id}/grants/github/renew`, { expiresInSeconds: 3_600, refreshPolicy: 'auto' }),
+    says: (_, agentId) => ({
+      agentId,
+      serviceName: 'github',
+      detail: { grantId: matching(/^grt_/), grantExpiresAt: matching(/Z$/), refreshPolicy: 'auto' },
+    }),
+    shows: GRANTS,
+  },
   GRANT_REVOKED: {
     before: async (world) => {
       const id = await newAgent(world);

@@ -1,13 +1,13 @@
 import { agentReferred } from '../../api/agents.ts';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
-import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
+import { type Grant, grantPath, grantSchema, grantsPath } from '../../api/grants.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
-import { Failure, orElse, usage } from '../../failure.ts';
+import { usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { oneByOne, unique } from '../../one-by-one.ts';
 import { type Shape, printAnswers, printList } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
-import { grantServices } from './grant-services.ts';
+import { type GrantTerms, aboutGrant, grantServices, renewGrants } from './grant-services.ts';
 
 /** `grants list AGENT` */
 export const listGrants: Run<[agent: string]> = async (invocation, [reference]) => {
@@ -45,22 +45,26 @@ const GRANTS: Shape<Grant> = {
 interface Options {
   readonly expires?: string;
   readonly refreshPolicy?: 'none' | 'auto';
+  readonly renew?: true;
 }
 
-/** `grants add AGENT SERVICE…` */
+/** `grants add AGENT SERVICE…`, and with `--renew` for grants that are there. */
 export const addGrants: Run<[agent: string, services: readonly string[]], Options> = async (
   invocation,
   [reference, names],
-  { expires, refreshPolicy },
+  { expires, refreshPolicy, renew },
 ) => {
+  if (renew && expires === undefined)
+    throw usage('--renew needs --expires: a duration such as 1h, or never (until it is revoked)');
   const terms = {
-    ...(expires !== undefined && { expiresInSeconds: grantSeconds(expires) }),
+    ...(expires !== undefined && expiry(expires)),
     ...(refreshPolicy !== undefined && { refreshPolicy }),
   };
   const services = unique(names.map(serviceNameFrom));
   const client = await apiClient(invocation);
   const agent = await agentReferred(client, reference);
-  const { done, failure } = await grantServices(invocation, client, agent, { services, terms });
+  const grant = renew ? renewGrants : grantServices;
+  const { done, failure } = await grant(invocation, client, agent, { services, terms });
   printAnswers(invocation, done);
   if (failure !== undefined) throw failure;
 };
@@ -74,11 +78,8 @@ export const removeGrants: Run<[agent: string, services: readonly string[]]> = a
   const client = await apiClient(invocation);
   const agent = await agentReferred(client, reference);
   const { done, failure } = await oneByOne(invocation, services, async (serviceName) => {
-    const path = `${grantsPath(agent.id)}/${encodeURIComponent(serviceName)}`;
-    await orElse(client.change({ method: 'DELETE', path, schema: nothingSchema }), (error) => {
-      if (error.exit !== 'notFound') throw error;
-      throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}`);
-    });
+    const path = grantPath(agent.id, serviceName);
+    await aboutGrant(agent, serviceName, client.change({ method: 'DELETE', path, schema: nothingSchema }));
     say(invocation, `${agent.name} may no longer have ${serviceName}`);
     return { serviceName, revoked: true };
   });
@@ -94,6 +95,10 @@ const MAX_SECONDS = 30 * DAY_SECONDS;
 
 const DURATION = /^(?=\d)(?:(?<days>\d{1,4})d)?(?:(?<hours>\d{1,4})h)?(?:(?<minutes>\d{1,6})m)?$/;
 
+/** What `--expires` says: a duration, or `never`. @throws Failure usage */
+const expiry = (text: string): GrantTerms =>
+  text === 'never' ? { grantExpiresAt: null } : { expiresInSeconds: grantSeconds(text) };
+
 /**
  * How long a grant holds: `90m`, `1h`, `30d`, `1d12h`.
  * @returns seconds
@@ -105,7 +110,7 @@ function grantSeconds(text: string): number {
   if (seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) return seconds;
   throw usage(
     DURATION.test(text)
-      ? `a grant holds for 1h to 30d, or without --expires until it is revoked; ${text} is outside`
-      : `${text} is no duration; 90m, 1h, 1d12h and 30d are some`,
+      ? `a grant holds for 1h to 30d, or with --expires never until it is revoked; ${text} is outside`
+      : `${text} is no duration; 90m, 1h, 1d12h, 30d and never are some`,
   );
 }

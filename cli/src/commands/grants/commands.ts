@@ -31,7 +31,8 @@ export const addGrants = (action: Action, name = 'add'): Command =>
     .description('let an agent have credentials')
     .argument('<agent>', AGENT)
     .argument('<service...>', SERVICES)
-    .option('--expires <duration>', 'for how long, from 1h to 30d (default: until it is revoked)')
+    .option('--expires <duration>', 'for how long, from 1h to 30d, or never (default: until it is revoked)')
+    .option('--renew', 'set when grants end that are there already; needs --expires')
     .addOption(
       new Option(
         '--refresh-policy <policy>',
@@ -43,6 +44,7 @@ export const addGrants = (action: Action, name = 'add'): Command =>
       examples(
         'svault grant ci github npm',
         'svault grant ci github --expires 1d12h',
+        'svault grant ci github --renew --expires 1h',
         'svault grant ci crm --refresh-policy auto',
       ),
     )

@@ -1,16 +1,19 @@
 import type { AgentReference } from '../../api/agents.ts';
 import type { ApiClient } from '../../api/api-client.ts';
-import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
+import { type Grant, grantPath, grantSchema, grantsPath } from '../../api/grants.ts';
+import { Failure, orElse } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type Outcomes, oneByOne } from '../../one-by-one.ts';
 import { say } from '../../output/say.ts';
 
-interface GrantTerms {
+/** When a grant ends, and who refreshes the token; `grantExpiresAt: null` is "until revoked". */
+export interface GrantTerms {
   readonly expiresInSeconds?: number;
+  readonly grantExpiresAt?: null;
   readonly refreshPolicy?: 'none' | 'auto';
 }
 
-/** Lets an agent have credentials, one after another; each is said on stderr. */
+/** Grants credentials to an agent, one after another; each is said on stderr. */
 export const grantServices = (
   invocation: Invocation,
   client: ApiClient,
@@ -21,6 +24,31 @@ export const grantServices = (
     const body = { serviceName, ...terms };
     const path = grantsPath(agent.id);
     const grant = await client.change({ method: 'POST', path, body, schema: grantSchema });
-    say(invocation, `${agent.name} may have ${serviceName} until ${grant.grantExpiresAt ?? 'it is revoked'}`);
+    sayGranted(invocation, agent, grant);
     return grant;
+  });
+
+/** Sets when grants of an agent end, one after another; each is said on stderr. */
+export const renewGrants = (
+  invocation: Invocation,
+  client: ApiClient,
+  agent: AgentReference,
+  { services, terms }: { readonly services: readonly string[]; readonly terms: GrantTerms },
+): Promise<Outcomes<Grant>> =>
+  oneByOne(invocation, services, async (serviceName) => {
+    const path = `${grantPath(agent.id, serviceName)}/renew`;
+    const renewal = client.change({ method: 'POST', path, body: terms, schema: grantSchema });
+    const grant = await aboutGrant(agent, serviceName, renewal);
+    sayGranted(invocation, agent, grant);
+    return grant;
+  });
+
+const sayGranted = (invocation: Invocation, { name }: AgentReference, grant: Grant): void =>
+  say(invocation, `${name} may have ${grant.serviceName} until ${grant.grantExpiresAt ?? 'it is revoked'}`);
+
+/** A call about one grant, which names the grant where there is none. @throws Failure */
+export const aboutGrant = <T>(agent: AgentReference, serviceName: string, call: Promise<T>): Promise<T> =>
+  orElse(call, (error) => {
+    if (error.exit !== 'notFound') throw error;
+    throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}`);
   });

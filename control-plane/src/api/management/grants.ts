@@ -7,6 +7,7 @@ import {
   MIN_GRANT_SECONDS,
   createGrant,
   createGrantsFromFolder,
+  renewGrant,
   revokeGrant,
 } from '../../management/grants.ts';
 import type { Needs } from './dependencies.ts';
@@ -49,6 +50,12 @@ const grantedSchema = z.union([
     .meta({ id: 'FolderGrants' }),
 ]);
 
+const termsMembers = {
+  expiresInSeconds: z.int().min(MIN_GRANT_SECONDS).max(MAX_GRANT_SECONDS).optional(),
+  grantExpiresAt: z.string().refine(isTime, 'must be an ISO 8601 time in UTC').nullable().optional(),
+  refreshPolicy: z.enum(REFRESH_POLICIES).optional(),
+};
+
 const newGrantSchema = z
   .strictObject({
     serviceName: serviceNameSchema.optional(),
@@ -57,9 +64,7 @@ const newGrantSchema = z
       .max(128)
       .optional()
       .meta({ description: 'A grant for each token that is in this folder now', examples: ['fld_…'] }),
-    expiresInSeconds: z.int().min(MIN_GRANT_SECONDS).max(MAX_GRANT_SECONDS).optional(),
-    grantExpiresAt: z.string().refine(isTime, 'must be an ISO 8601 time in UTC').nullable().optional(),
-    refreshPolicy: z.enum(REFRESH_POLICIES).optional(),
+    ...termsMembers,
   })
   .superRefine(({ serviceName, folderId }, context) => {
     if (serviceName === undefined && folderId === undefined)
@@ -73,6 +78,12 @@ const newGrantSchema = z
       'For one service or one folder. Ends after expiresInSeconds or at grantExpiresAt, 1 hour to 30 days from now; or with neither.',
   });
 
+const grantRenewalSchema = z.strictObject(termsMembers).meta({
+  id: 'GrantRenewal',
+  description:
+    'Ends after expiresInSeconds or at grantExpiresAt, 1 hour to 30 days from now; null: until revoked. One of them is needed.',
+});
+
 /** @param now in the written form */
 export const toGrantView = (grant: Grant, now: string): z.output<typeof grantSchema> => ({
   ...grant,
@@ -83,6 +94,7 @@ export const toGrantView = (grant: Grant, now: string): z.output<typeof grantSch
 
 export function createGrantRoutes({ clock, stores }: Needs<'clock', 'agents' | 'grants'>): ManagementRoute[] {
   const shared = { tag: 'Grants', role: 'member' } as const;
+  const ofService = { ...shared, params: idParams.extend(serviceNameParams.shape) } as const;
   return [
     defineRoute('GET /api/agents/{id}/grants', {
       ...shared,
@@ -116,11 +128,20 @@ export function createGrantRoutes({ clock, stores }: Needs<'clock', 'agents' | '
         return { grants: made.grants.map(toNewView), skipped: [...made.skipped] };
       },
     }),
+    defineRoute('POST /api/agents/{id}/grants/{serviceName}/renew', {
+      ...ofService,
+      operation: 'renewGrant',
+      summary: 'Set when a grant ends, from now on; an expired grant is active again',
+      body: grantRenewalSchema,
+      response: { status: 200, schema: grantSchema },
+      errors: ['CONFLICT'],
+      change: async (inside, { body, params: { id, serviceName } }) =>
+        toGrantView(await renewGrant(inside, id, { ...body, serviceName }, clock), formatTime(clock.now())),
+    }),
     defineRoute('DELETE /api/agents/{id}/grants/{serviceName}', {
-      ...shared,
+      ...ofService,
       operation: 'revokeGrant',
       summary: 'Take a credential away from an agent',
-      params: idParams.extend(serviceNameParams.shape),
       change: (inside, { params }) => revokeGrant(inside, params.id, params.serviceName),
     }),
   ];

@@ -26,6 +26,14 @@ export function createGrantStore(db: Kysely<Schema>): GrantStore {
     list: (vaultId, agentId, page) =>
       pageBy(['service_name'], grants(vaultId).where('agent_id', '=', agentId), page, toEntity),
     listAll: (vaultId, page) => pageBy(['agent_id', 'service_name'], grants(vaultId), page, toEntity),
+    updateTerms: ({ vaultId, id, grantExpiresAt, refreshPolicy }) =>
+      run(
+        db
+          .updateTable('grants')
+          .set({ grant_expires_at: grantExpiresAt ?? null, refresh_policy: refreshPolicy })
+          .where('vault_id', '=', vaultId)
+          .where('id', '=', id),
+      ),
     remove: (vaultId, id) => changesRow(remove(vaultId).where('id', '=', id)),
     removeAll: async (vaultId, ids) => {
       for (const chunk of chunksOf(ids)) await run(remove(vaultId).where('id', 'in', chunk));
