@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '@svault/shared';
 import { type Listener, listen } from '@svault/server-kit/listener';
@@ -10,7 +11,7 @@ import type { StartJob } from './core/background-job.ts';
 import { issuerProblem } from './sign-in/oidc/issuer.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, type Timeouts, createContext } from './context.ts';
-import { startJobs } from './jobs.ts';
+import { type Jobs, startJobs } from './jobs.ts';
 import type { Wait } from './webhook/retrying-client.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 
@@ -45,8 +46,9 @@ export interface ServeOptions {
 }
 
 /**
- * Starts the service: the database with the right to serve on it, the owner account, then the listener.
- * A failed step releases the results of those before it.
+ * Starts the service: the database with the right to serve on it, the listener, then the owner account, and only then
+ * requests. A failed step releases the results of those before it. The account comes last, since its link is shown by the
+ * start that makes it: a start that fails, on a port that is taken for example, makes none.
  *
  * @throws SettingsError for another issuer than the provider's, UnusableGeoDatabase, AlreadyServing, WrongMasterKey, NewerSchema, or an error of `ensureOwner` or the listener
  */
@@ -75,21 +77,38 @@ export async function startControlPlane(
     const context = await createContext(config, { clock, logger, metrics, waitToRetry, timeouts });
     undo.push(() => context.close());
     await checkIssuer(context);
-    const ownerLink = await bootstrap(context);
-    const jobs = startJobs(context, startJob);
-    undo.push(() => jobs.stop());
     const { signal } = leaving;
-    const listener = await listen(createApp(context, signal), { ...config.listen, leaving: signal });
+    const gate = closedGate(createApp(context, signal));
+    let jobs: Jobs | undefined = undefined;
+    undo.push(() => jobs?.stop());
+    const listener = await listen(gate.handler, { ...config.listen, leaving: signal });
     undo.push(() => {
-      jobs.leave();
-      return listener.close();
+      jobs?.leave();
+      // Requests that wait at the gate are not waited for.
+      return listener.close(jobs === undefined ? 0 : undefined);
     });
+    const ownerLink = await bootstrap(context);
+    jobs = startJobs(context, startJob);
+    gate.open();
     logStartup(context, listener.url);
     return { url: listener.url, metricsUrl: metricsListener?.url, ownerLink, close };
   } catch (error) {
     await giveBack();
     throw error;
   }
+}
+
+/** A handler whose requests wait until it is opened, so that none finds the service half started. */
+function closedGate(app: RequestListener): { readonly handler: RequestListener; open(): void } {
+  const { promise: opened, resolve } = Promise.withResolvers<void>();
+  let handle: RequestListener = (req, res) => void opened.then(() => app(req, res));
+  return {
+    handler: (req, res) => handle(req, res),
+    open: () => {
+      handle = app;
+      resolve();
+    },
+  };
 }
 
 /** Loaded only where metrics are asked for. */

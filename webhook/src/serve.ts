@@ -8,7 +8,7 @@ import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
 import type { WebhookConfig } from './config/config.ts';
 import { eraseExpiredKeys } from './binding/binding.ts';
-import { firstSetupToken } from './binding/setup-token.ts';
+import { checkBinding, firstSetupToken } from './binding/setup-token.ts';
 import { openContext } from './context.ts';
 import { forgetExpiredClaims } from './replay/claim-once.ts';
 
@@ -89,7 +89,7 @@ export async function startWebhook(
     stops.push(() => checkpoints.stop());
     // After the last request: tokens that a provider rotated are stored before the database closes.
     stops.push(() => refreshing.close());
-    const printedToken = await firstSetupToken({ ...context, ...config });
+    checkBinding({ ...context, ...config });
     // Before the database closes, so that what expired stays expired if the next start finds the clock set back.
     stops.push(async () => {
       await eraseExpiredKeys(context);
@@ -120,6 +120,7 @@ export async function startWebhook(
       await listener.close();
       clearTimeout(late);
     });
+    const printedToken = await firstSetupToken({ ...context, ...config });
     const { webhookUrl, egressAllow } = config;
     logger.info({ url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
     return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken: printedToken, close };

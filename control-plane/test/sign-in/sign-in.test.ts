@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeOwnerLink } from '../support/beside-the-service.ts';
 import {
@@ -85,6 +87,20 @@ describe('the owner link', () => {
     expect(second.running.ownerLink).toBeUndefined();
     expect((await second.admin('GET', '/api/me')).json).toEqual(before);
     expect((await second.admin('GET', '/api/admin-keys')).json.items).toHaveLength(1);
+  });
+
+  test('a first start that fails, since its port is taken, leaves the link to the next one', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const place = await makePlace({}, { empty: true });
+    const onTakenPort = { ...place, env: { ...place.env, SV_LISTEN: `127.0.0.1:${port}` } };
+    await expect(serveOn(onTakenPort)).rejects.toThrow('is taken by another program');
+    const own = await serveOn(place);
+    onTestFinished(() => own.stop());
+    const token = new URL(own.running.ownerLink ?? '').searchParams.get('token');
+    expect((await own.anyone('POST', '/api/login/link', { body: { token } })).status).toBe(200);
   });
 });
 

@@ -30,26 +30,32 @@ class BoundElsewhere extends Error {
   }
 }
 
+/** @throws BoundElsewhere if the stored binding is to another control plane than the configured one */
+export function checkBinding(deps: {
+  readonly serviceUrl: string;
+  readonly bindings: Pick<BindingStore, 'binding'>;
+}): void {
+  const bound = deps.bindings.binding()?.serviceBaseUrl;
+  if (bound !== undefined && bound !== deps.serviceUrl) throw new BoundElsewhere(bound, deps.serviceUrl);
+}
+
 /**
- * Checks the stored binding at a start, and generates the set-up token at the first one. Only its hash is stored: the
- * text is to be printed once.
+ * Generates the set-up token at the first start. Only its hash is stored: the text is to be printed once, so this is for a
+ * start that listens already and cannot fail any more.
  *
  * @returns undefined if a set-up token is configured or was generated before, and after a restore
  * @throws ApiError UNAVAILABLE if something else changed the stored binding
- * @throws BoundElsewhere if the stored binding is to another control plane than the configured one
  */
 export async function firstSetupToken(deps: {
   readonly setupToken: Secret | undefined;
-  readonly serviceUrl: string;
   readonly bindings: Pick<BindingStore, 'binding' | 'needsUnseal' | 'setupTokenHash' | 'putSetupTokenHash'>;
   readonly commit: GroupCommit;
   readonly logger: Pick<Logger, 'warn'>;
 }): Promise<string | undefined> {
-  const { setupToken, serviceUrl, bindings, commit, logger } = deps;
-  const bound = bindings.binding()?.serviceBaseUrl;
-  if (bound !== undefined && bound !== serviceUrl) throw new BoundElsewhere(bound, serviceUrl);
+  const { setupToken, bindings, commit, logger } = deps;
   if (bindings.needsUnseal()) {
-    if (bound === undefined) logger.warn('restored from a backup and not bound: run unseal-bind to bind');
+    if (bindings.binding() === undefined)
+      logger.warn('restored from a backup and not bound: run unseal-bind to bind');
     return undefined;
   }
   if (setupToken !== undefined) return undefined;

@@ -1,5 +1,7 @@
 /** What a start finds in its data folder: one that stands open, half a vault, or none at all. */
 import { chmodSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '@svault/server-kit/logger';
@@ -66,6 +68,16 @@ describe('a first start that was killed', () => {
     const { url, firstSetupToken } = await start();
     expect([(await fetch(`${url}/readyz`)).status, firstSetupToken]).toEqual([200, expect.any(String)]);
   });
+});
+
+test('a first start that fails, since its port is taken, leaves the set-up token to the next one', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const onTakenPort = webhookConfig({ ...env, SV_WEBHOOK_LISTEN: `127.0.0.1:${port}` });
+  await expect(startWebhook(onTakenPort, { logger: silentLogger })).rejects.toThrow('is taken by another program');
+  other.close();
+  expect((await start()).firstSetupToken).toEqual(expect.any(String));
 });
 
 describe('what is no vault of this program', () => {
