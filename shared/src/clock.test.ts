@@ -3,21 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock, formatTime, parseTime, systemClock } from './clock.ts';
 
 describe('clocks', () => {
-  it('stand still until time passes', () => {
+  it('do not move until a test advances them', () => {
     const clock = new ManualClock(1000);
     expect([clock.now(), clock.monotonic()]).toEqual([1000, 0]);
     clock.advance(250);
     expect([clock.now(), clock.monotonic()]).toEqual([1250, 250]);
   });
 
-  it('jump on the wall only', () => {
+  it('change the wall-clock time and not the monotonic time when they are set', () => {
     const clock = new ManualClock(1000);
     clock.jump(-600);
     expect([clock.now(), clock.monotonic()]).toEqual([400, 0]);
     expect(() => clock.advance(-1)).toThrow(RangeError);
   });
 
-  it('of the system go on', () => {
+  it('read the time of the system', () => {
     const before = systemClock.monotonic();
     expect(systemClock.monotonic()).toBeGreaterThanOrEqual(before);
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(60_000);
@@ -25,7 +25,7 @@ describe('clocks', () => {
 });
 
 describe('times', () => {
-  it('are written in one way', () => {
+  it('have one format', () => {
     expect(formatTime(0)).toBe('1970-01-01T00:00:00.000Z');
     expect(formatTime(Date.UTC(2026, 1, 3, 4, 5, 6, 7))).toBe('2026-02-03T04:05:06.007Z');
   });
@@ -37,7 +37,7 @@ describe('times', () => {
     ['2026-02-03T04:05:06.123Z', 123],
     ['2026-02-03T04:05:06.123456Z', 123],
     ['2026-02-03T04:05:06.999999999Z', 999],
-  ])('are read with zero to nine digits: %s', (text, ms) => {
+  ])('parse with zero to nine fractional digits: %s', (text, ms) => {
     expect(parseTime(text)).toBe(Date.UTC(2026, 1, 3, 4, 5, 6, ms));
   });
 
@@ -64,7 +64,7 @@ describe('times', () => {
     '2026-12-31T23:59:60Z',
     '２026-02-03T04:05:06Z',
     '1767225600',
-  ])('are not read from %j', (text) => {
+  ])('do not parse from %j', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });
 
@@ -73,7 +73,7 @@ describe('times', () => {
     expect(parseTime('0050-01-01T00:00:00.000Z')).toBe(Date.parse('0050-01-01T00:00:00.000Z'));
   });
 
-  it('come back as they were', () => {
+  it('parse to the instant that was formatted', () => {
     const ms = fc.integer({
       min: Date.parse('0000-01-01T00:00:00Z'),
       max: Date.parse('9999-12-31T23:59:59.999Z'),

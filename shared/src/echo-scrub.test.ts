@@ -11,7 +11,7 @@ const everyByte = (text: string): string =>
 const survives = (value: string, secret = SECRET): boolean =>
   createScrub(secret)([['x-echo', value]]).length === 1;
 
-describe('a field of an answer is removed where it holds the secret (R18)', () => {
+describe('a header field of a response is removed if it contains the secret (R18)', () => {
   it.each([
     ['as it is', SECRET],
     ['within something', `Bearer ${SECRET}; x`],
@@ -32,11 +32,11 @@ describe('a field of an answer is removed where it holds the secret (R18)', () =
     expect(survives(value)).toBe(false);
   });
 
-  it('or in its name', () => {
+  it('in its name', () => {
     expect(createScrub('GHP_abcdEFGH0123')([['x-ghp_abcdefgh0123', '1']])).toEqual([]);
   });
 
-  it('and, of Basic credentials, the password alone', () => {
+  it('as the password of Basic credentials', () => {
     const secret = base64('user:correct-horse-battery');
     for (const value of [
       'user:correct-horse-battery',
@@ -47,7 +47,7 @@ describe('a field of an answer is removed where it holds the secret (R18)', () =
     expect(survives('user:correct-horse', secret)).toBe(true);
   });
 
-  it('whatever stands around it', () => {
+  it('with any text around it', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 16, maxLength: 40, unit: fc.constantFrom(...SECRET_CHARACTERS) }),
@@ -65,7 +65,7 @@ describe('a field of an answer is removed where it holds the secret (R18)', () =
     );
   });
 
-  it('and no other', () => {
+  it('other fields are kept', () => {
     const fields = [
       ['content-type', 'text/event-stream'],
       ['content-length', '123456'],
@@ -76,7 +76,7 @@ describe('a field of an answer is removed where it holds the secret (R18)', () =
     expect(createScrub(SECRET)(fields)).toEqual(fields);
   });
 
-  it('nor one that holds any part of it', () => {
+  it('a field with only a part of the secret is kept', () => {
     fc.assert(
       fc.property(
         fc.nat(SECRET.length),
@@ -93,7 +93,7 @@ describe('a field of an answer is removed where it holds the secret (R18)', () =
   });
 });
 
-describe('beside a short secret', () => {
+describe('for a short secret', () => {
   const head = (value: string) =>
     createScrub('482913')([
       ['content-type', value],
@@ -104,7 +104,7 @@ describe('beside a short secret', () => {
       ['set-cookie', value],
     ]).map(([name]) => name);
 
-  it('the same fields come back, whatever they hold', () => {
+  it('no field is removed, whatever it contains', () => {
     for (const value of ['482913', 'Bearer 482913', base64('482913'), '482914', ''])
       expect(head(value)).toEqual(['content-type', 'mcp-session-id', 'content-length']);
   });

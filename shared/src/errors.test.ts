@@ -19,7 +19,7 @@ describe('errors', () => {
     expect('cause' in new AppError('NOT_FOUND', 'no such thing')).toBe(false);
   });
 
-  it('know the codes of a webhook and no others', () => {
+  it('recognise the codes of a webhook and no others', () => {
     expect(Object.keys(WEBHOOK_ERROR_STATUS)).toHaveLength(29);
     expect(isWebhookErrorCode('TICKET_INVALID')).toBe(true);
     for (const text of ['toString', '__proto__', 'ticket_invalid', '', undefined])

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey, newTimeOrderedId } from './ids.ts';
 
 describe('ids', () => {
-  it('say what they name', () => {
+  it('have the prefix of their kind', () => {
     const id = newId('agt');
     expect(id).toMatch(/^agt_[A-Za-z0-9_-]{22}$/);
     expect(isId('agt', id)).toBe(true);
@@ -19,7 +19,7 @@ describe('ids', () => {
     undefined,
     7,
     ['agt_'],
-  ])('are not %j', (text) => {
+  ])('do not match %j', (text) => {
     expect(isId('agt', text)).toBe(false);
   });
 });
@@ -38,18 +38,18 @@ describe('keys', () => {
     },
   );
 
-  it('are looked up by their hash', () => {
+  it('have a hash, by which they are looked up', () => {
     expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 
-  it('are shown by their first four characters', () => {
+  it('have a prefix of four characters for display', () => {
     expect(keyDisplayPrefix(`svagent_${'abcdefg'.repeat(6)}h`)).toBe('svagent_abcd…');
     expect(keyDisplayPrefix('mcp_WXYZ123')).toBe('mcp_WXYZ…');
   });
 });
 
 describe('time-ordered ids', () => {
-  it('have the form of all ids, share their time, and differ', () => {
+  it('have the format of all ids, begin with their time, and differ', () => {
     const ids = Array.from({ length: 100 }, () => newTimeOrderedId('evt', Date.UTC(2026, 10, 20)));
     expect(ids.every((id) => isId('evt', id))).toBe(true);
     expect(new Set(ids.map((id) => id.slice(0, 12))).size).toBe(1);

@@ -16,7 +16,7 @@ const reason = (text: string): string => reasonFor(utf8(text));
 const nested = (depth: number): string => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
 
 describe('strict JSON', () => {
-  it('reads what JSON.parse reads', () => {
+  it('parses what JSON.parse parses', () => {
     const text = '{"a":[1,-2.5,1.5e-3,true,false,null,"x\\u00e9\\n\\"\\\\:{"],"b":{},"":"empty name"}';
     expect(parseJsonObject(utf8(text))).toEqual(JSON.parse(text));
   });
@@ -55,36 +55,36 @@ describe('strict JSON', () => {
     ['number', '{"a":1e400}'],
     ['lone_surrogate', '{"a":"\\ud800"}'],
     ['lone_surrogate', '{"\\udc00":1}'],
-  ])('refuses by %s: %j', (wanted, text) => {
+  ])('rejects with %s: %j', (wanted, text) => {
     expect(reason(text)).toBe(wanted);
   });
 
-  it('reads numbers that are no integers however they are written', () => {
+  it('parses fractions in every notation', () => {
     const text = '[0.5,-0.25,15e-1,1.5E-7,0.10,1e-300,123456789012345.25,9.5e0,2.50e-10,1.25e1]';
     expect(parseJsonValue(utf8(text))).toEqual(JSON.parse(text));
   });
 
-  it('refuses bytes that are no UTF-8', () => {
+  it('rejects bytes that are not UTF-8', () => {
     expect(reasonFor(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toBe('utf8');
     expect(reasonFor(Buffer.from('7b22c0a2223a317d', 'hex'))).toBe('utf8');
   });
 
-  it('takes names apart by letter case, and colons, braces and quotes in strings for text', () => {
+  it('treats names as case-sensitive, and colons, braces and quotes in strings as text', () => {
     expect(reason('{"a":":{[\\":","A":"}]"}')).toBe('accepted');
   });
 
-  it('lets a name stand once in each of many objects', () => {
+  it('allows the same name once in each of many objects', () => {
     expect(reason('{"a":{"n":1},"b":{"n":1},"n":[{"n":1},{"n":1}]}')).toBe('accepted');
   });
 
-  it('goes 32 deep and no further', () => {
+  it('accepts 32 levels of nesting and rejects 33', () => {
     expect(reason(nested(32))).toBe('accepted');
     expect(reason(nested(33))).toBe('depth');
     expect(reason(`{"a":${'['.repeat(31)}${']'.repeat(31)}}`)).toBe('accepted');
     expect(reason(`{"a":${'['.repeat(32)}${']'.repeat(32)}}`)).toBe('depth');
   });
 
-  it('refuses a megabyte of anything (R7)', () => {
+  it('rejects a megabyte of any kind of input (R7)', () => {
     const MIB = 1024 * 1024;
     expect(reason('['.repeat(MIB))).toBe('depth');
     expect(reason('{"a":'.repeat(MIB / 5))).toBe('depth');
@@ -97,12 +97,12 @@ describe('strict JSON', () => {
     expect(reason(`{"a":${'9'.repeat(MIB)}}`)).toBe('number');
   });
 
-  it('leaves the prototype of objects alone', () => {
+  it('does not change the prototype of objects', () => {
     parseJsonObject(utf8('{"constructor":{"prototype":{"polluted":1}},"toString":1}'));
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('reads numbers as RFC 8259 has them where it is told to, and nothing else more freely', () => {
+  it('accepts all numbers of RFC 8259 if asked to, and stays as strict about the rest', () => {
     const any = (text: string): unknown => parseJsonValue(utf8(text), { numbers: 'any' });
     expect(any('[1.0,1e3,9007199254740993,-0,1.5E-3]')).toEqual([1, 1000, 9007199254740992, -0, 0.0015]);
     for (const text of ['{"a":1e400}', '{"a":1,"a":1}', '{"__proto__":1}', '"\\ud800"', '01', '1.5.5'])
@@ -110,7 +110,7 @@ describe('strict JSON', () => {
     expect(() => any(nested(33))).toThrow(JsonRefused);
   });
 
-  it('counts members and elements before it makes objects of them', () => {
+  it('counts members and elements before it creates objects', () => {
     const bounded = (text: string): unknown => parseJsonValue(utf8(text), { maxCommas: 3 });
     for (const text of ['[1,2,3,4]', '{"a":1,"b":[2,3],"c":"1,2,3,4,5"}', '[[1],[2],[3],[4]]'])
       expect(bounded(text)).toEqual(JSON.parse(text));
@@ -118,7 +118,7 @@ describe('strict JSON', () => {
       expect(() => bounded(text)).toThrow('values');
   });
 
-  it('reads null as absent where the wire says so, at any depth, and nowhere else', () => {
+  it('treats null as absent where the wire format says so, at any depth, and nowhere else', () => {
     const text = utf8('{"a":null,"b":{"c":null,"d":0},"e":[null,{"f":null}]}');
     expect(parseWireObject(text)).toEqual({ b: { d: 0 }, e: [null, {}] });
     expect(() => parseWireObject(utf8('{"a":null,"a":null}'))).toThrow('duplicate_name');
@@ -126,7 +126,7 @@ describe('strict JSON', () => {
     expect(parseJsonValue(utf8('[null]'))).toEqual([null]);
   });
 
-  it('reads every JSON value that it should, as JSON.parse does', () => {
+  it('parses generated JSON as JSON.parse does', () => {
     const name = fc.string().filter((text) => text !== '__proto__');
     const leaf = fc.oneof(
       fc.boolean(),
@@ -146,7 +146,7 @@ describe('strict JSON', () => {
     );
   });
 
-  it('throws nothing but its own refusal, whatever the bytes', () => {
+  it('throws only its own error, for any bytes', () => {
     const jsonish = fc.array(fc.constantFrom(...'{}[]":,.eE+-019\\ utnrfalse\u0000é'.split('')), {
       maxLength: 40,
     });

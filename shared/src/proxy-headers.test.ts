@@ -3,7 +3,7 @@ import { answerFieldsThatTravel, isFieldValue, requestFieldsThatTravel } from '.
 
 const named = (names: readonly string[]): [string, string][] => names.map((name) => [name, `of ${name}`]);
 
-describe('headers of a request that travel', () => {
+describe('request headers that are forwarded', () => {
   const travelling = [
     'accept',
     'accept-language',
@@ -19,7 +19,7 @@ describe('headers of a request that travel', () => {
     'tracestate',
   ];
 
-  it('are those of the list, each as it came', () => {
+  it('are those of the list, unchanged', () => {
     expect(requestFieldsThatTravel(named(travelling))).toEqual(named(travelling));
   });
 
@@ -57,7 +57,7 @@ describe('headers of a request that travel', () => {
     expect(requestFieldsThatTravel([[name.toUpperCase(), 'x']])).toEqual([]);
   });
 
-  it('have names in lower case, and may stand more than once', () => {
+  it('have names in lower case, and may be repeated', () => {
     const pairs = [
       ['Accept', 'a'],
       ['ACCEPT', 'b'],
@@ -70,7 +70,7 @@ describe('headers of a request that travel', () => {
     ]);
   });
 
-  it('are not those that the connection claims', () => {
+  it('do not include those that Connection names', () => {
     const pairs = [
       ['Connection', 'keep-alive, Mcp-Name'],
       ['mcp-name', 'x'],
@@ -80,8 +80,8 @@ describe('headers of a request that travel', () => {
   });
 });
 
-describe('headers of an answer that travel', () => {
-  it('are all that nobody withholds', () => {
+describe('response headers that are forwarded', () => {
+  it('are all except the withheld ones', () => {
     const names = [
       'content-type',
       'content-length',
@@ -131,7 +131,7 @@ describe('headers of an answer that travel', () => {
     expect(answerFieldsThatTravel([[name.toUpperCase(), 'x']])).toEqual([]);
   });
 
-  it('are not those that the connection claims, in any of its fields', () => {
+  it('do not include those that any Connection field names', () => {
     const pairs = [
       ['x-one', '1'],
       ['Connection', 'close, X-One'],
@@ -158,6 +158,6 @@ it.each([
   ['a\u{1f600}b', false],
   ['a\u010ab', false],
   ['abc\n', false],
-])('%j as a value of a header: %s', (text, legal) => {
+])('%j as a header value: %s', (text, legal) => {
   expect(isFieldValue(text)).toBe(legal);
 });

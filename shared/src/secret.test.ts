@@ -5,7 +5,7 @@ import { Secret } from './secret.ts';
 const CANARY = 'canary-1f83d9ab';
 
 describe('Secret', () => {
-  it('never prints', () => {
+  it('is never printed', () => {
     const secret = new Secret(CANARY);
     // What a careless line does, past the compiler.
     const text = secret as unknown as string;
@@ -30,14 +30,14 @@ describe('Secret', () => {
     expect(printed.slice(0, 4)).toEqual(['[redacted]', '[redacted]', '[redacted]', '"[redacted]"']);
   });
 
-  it('holds bytes as well, and prints none of them', () => {
+  it('may be bytes, which are not printed either', () => {
     const secret = new Secret(Buffer.from(CANARY));
     const printed = inspect(secret) + JSON.stringify(secret);
     expect(printed).toBe('[redacted]"[redacted]"');
     expect(secret.reveal().toString()).toBe(CANARY);
   });
 
-  it('gives its value to who asks for it', () => {
+  it('returns its value when asked explicitly', () => {
     expect(new Secret(CANARY).reveal()).toBe(CANARY);
   });
 });

@@ -49,11 +49,11 @@ describe('a service name', () => {
     ['256 bytes in 128 characters', 'é'.repeat(128)],
     ['256 bytes', '🔑'.repeat(64)],
     ['10 kB', 'a'.repeat(10_000)],
-  ])('is refused: %s', (_case, name) => {
+  ])('is rejected: %s', (_case, name) => {
     expect(isServiceName(name)).toBe(false);
   });
 
-  it('keeps every clause of the rule, for any text', () => {
+  it('follows every clause of its rule, for generated text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 140 }),
       fc.string({ unit: 'grapheme', maxLength: 140 }),

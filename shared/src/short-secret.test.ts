@@ -11,7 +11,7 @@ const LOWER = 'abcdefghijklmnopqrstuvwxyz';
 const cycle = (alphabet: string, length: number): string =>
   alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length);
 
-describe('a secret is short where it can hold less than 80 bits', () => {
+describe('a secret is short if it can have less than 80 bits', () => {
   it.each([
     ['a one-time code', '482913'],
     ['a PIN', '0000'],
@@ -48,7 +48,7 @@ describe('a secret is short where it can hold less than 80 bits', () => {
     expect(isShortSecret(text)).toBe(false);
   });
 
-  it('random tokens of 128 bits are not', () => {
+  it('random tokens of 128 bits are not short', () => {
     for (let at = 0; at < 2_000; at += 1) {
       const bytes = createHash('sha256').update(String(at)).digest().subarray(0, 16);
       for (const encoding of ['base64', 'base64url', 'hex'] as const)
@@ -57,7 +57,7 @@ describe('a secret is short where it can hold less than 80 bits', () => {
   });
 });
 
-describe('the secret part of Basic credentials', () => {
+describe('the password of Basic credentials', () => {
   it.each([
     [base64('user:password'), 'password'],
     [base64('user:password').replaceAll('=', ''), 'password'],

@@ -6,7 +6,7 @@ import { Opened, callTo, taken } from './stream-calls.ts';
 const BLOCKED_MS = 1_000;
 const TIMEOUT_MS = 300;
 
-describe('on a machine that gives this process no CPU for a while', () => {
+describe('after the process was blocked for a while', () => {
   const opened = new Opened();
   afterEach(() => opened.close());
 
@@ -19,7 +19,7 @@ describe('on a machine that gives this process no CPU for a while', () => {
       }),
     );
 
-  it('a call takes the answer that came meanwhile', async () => {
+  it('a call returns the response that has arrived in the meantime', async () => {
     const { port } = await upstream();
     const { body } = await opened.egress().request({
       method: 'GET',
@@ -29,7 +29,7 @@ describe('on a machine that gives this process no CPU for a while', () => {
     expect(body.toString()).toBe('at once');
   });
 
-  it('an answer is handed on whose head came meanwhile', async () => {
+  it('a response is streamed if its head has arrived in the meantime', async () => {
     const { port } = await upstream();
     const { text } = await taken(opened.egress(), callTo(port, { headTimeoutMs: TIMEOUT_MS }));
     expect(text).toBe('at once');

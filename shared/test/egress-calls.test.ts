@@ -22,7 +22,7 @@ describe('egress', () => {
     timeoutMs: 20_000,
     ...more,
   });
-  it('sends method, path, query, headers and body and hands back status, headers and body', async () => {
+  it('sends method, path, query, headers and body and returns status, headers and body', async () => {
     const server = await serverOf((req, res) => {
       const chunks: Buffer[] = [];
       req.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -47,7 +47,7 @@ describe('egress', () => {
     expect(answer.body.toString()).toBe(`POST /a/b?c=d 127.0.0.1:${server.port} hello`);
   });
 
-  it('connects to the address it has checked, though the resolver changes its answer (R10)', async () => {
+  it('connects to the address that it has checked, even if the resolver changes its answer (R10)', async () => {
     const named = await serverOf((_req, res) => res.end('named'));
     const other = await serverOf((_req, res) => res.end('other'), { host: '127.0.0.2' });
     const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.2']];
@@ -72,7 +72,7 @@ describe('egress', () => {
     expect(other.connections()).toBe(0);
   });
 
-  it('reaches a host that the operator named, whatever its address', async () => {
+  it('reaches a host that the operator allows, whatever its address', async () => {
     const server = await serverOf((req, res) => res.end(req.headers.host));
     const egress = egressOf({ allow: ['hook.internal'], resolve: () => Promise.resolve(['127.0.0.1']) });
     const answer = await egress.request(get(`http://hook.internal:${server.port}/`));
@@ -107,7 +107,7 @@ describe('egress', () => {
     expect(proxy.connections()).toBe(0);
   });
 
-  it('makes a call that must not be repeated on a connection of its own', async () => {
+  it('makes a call that must not be repeated on a new connection', async () => {
     const server = await serverOf((_req, res) => res.end('x'));
     const egress = opened.egress();
     for (let n = 0; n < 3; n++)
@@ -115,7 +115,7 @@ describe('egress', () => {
     expect(server.connections()).toBe(3);
   });
 
-  it('keeps a connection and uses it again', async () => {
+  it('reuses a connection', async () => {
     const server = await serverOf((_req, res) => res.end('ok'));
     const egress = opened.egress();
     for (let call = 0; call < 20; call++)
@@ -123,7 +123,7 @@ describe('egress', () => {
     expect(server.connections()).toBeLessThan(5);
   });
 
-  it('takes a body of exactly the cap and no byte more', async () => {
+  it('accepts a body of exactly the maximum and not a byte more', async () => {
     const server = await serverOf((req, res) => res.end('x'.repeat(Number(req.url?.slice(1)))));
     const egress = opened.egress();
     const call = (bytes: number) =>
@@ -132,7 +132,7 @@ describe('egress', () => {
     expect(await failure(call(1001))).toBe('too_large');
   });
 
-  it('reads nothing of a body that is announced to be larger', async () => {
+  it('does not read a body whose declared length is larger', async () => {
     const server = await serverOf((_req, res) => {
       // None of it ever comes.
       res.writeHead(200, { 'content-length': '5000000' }).flushHeaders();
@@ -141,7 +141,7 @@ describe('egress', () => {
     expect(await failure(egress.request(get(`http://127.0.0.1:${server.port}/`)))).toBe('too_large');
   });
 
-  it('takes eight interim answers and no more', async () => {
+  it('accepts eight interim responses and no more', async () => {
     const server = await serverOf((req, res) => {
       for (let left = Number(req.url?.slice(1)); left > 0; left--) res.writeProcessing();
       res.end('there');
@@ -168,13 +168,13 @@ describe('egress', () => {
     await stopped;
   });
 
-  it('does not undo a content coding, so a small answer stays small', async () => {
+  it('does not decode a content coding, so that a small response stays small', async () => {
     const server = await serverOf((_req, res) => res.setHeader('content-encoding', 'gzip').end('not gzip'));
     const answer = await opened.egress().request(get(`http://127.0.0.1:${server.port}/`));
     expect(answer.body.toString()).toBe('not gzip');
   });
 
-  it('gives up after its time: no answer, and an answer that does not end', async () => {
+  it('times out without a response, and with a response that does not end', async () => {
     const server = await serverOf((req, res) => {
       if (req.url === '/half') res.writeHead(200).write('half');
     });
@@ -186,14 +186,14 @@ describe('egress', () => {
     }
   });
 
-  it('gives up when the caller does', async () => {
+  it('stops when the caller aborts', async () => {
     const caller = new AbortController();
     const server = await serverOf(() => caller.abort());
     const call = opened.egress().request(get(`http://127.0.0.1:${server.port}/`, { signal: caller.signal }));
     expect(await failure(call)).toBe('aborted');
   });
 
-  it('tells apart no connection, a broken one, no HTTP, and no address', async () => {
+  it('distinguishes no connection, a broken one, a response that is not HTTP, and no address', async () => {
     const gone = await countingServer((_req, res) => res.end());
     await gone.close();
     const breaking = await serverOf((req) => req.socket.destroy());
@@ -210,7 +210,7 @@ describe('egress', () => {
     expect(await failure(egress.request(get('https://nowhere.example/')))).toBe('dns');
   });
 
-  it('refuses a certificate that nobody vouches for, whatever the environment says', async () => {
+  it('rejects an untrusted certificate, whatever the environment says', async () => {
     const certificate = await testCertificate();
     const server = await serverOf((_req, res) => res.end('secret'), { tls: certificate });
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
@@ -228,7 +228,7 @@ describe('egress', () => {
     expect(await failure(egress.request(get(`https://other.test:${server.port}/`)))).toBe('tls');
   });
 
-  it('sends nothing of a call that cannot be written as HTTP', async () => {
+  it('sends nothing of a call that is not valid HTTP', async () => {
     const server = await serverOf((_req, res) => res.end());
     const egress = opened.egress();
     for (const headers of [{ 'x-a': 'b\r\nx-c: d' }, { 'x a': 'b' }, { 'x-a': 'b\0' }]) {
@@ -239,7 +239,7 @@ describe('egress', () => {
     expect(server.connections()).toBe(0);
   });
 
-  it('lets no caller set Host', async () => {
+  it('does not let a caller set Host', async () => {
     const egress = opened.egress();
     await expect(
       egress.request(get('http://127.0.0.1:1/', { headers: { Host: 'evil.example' } })),

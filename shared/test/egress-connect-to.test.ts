@@ -5,7 +5,7 @@ import { type CountingServer, countingServer } from './counting-server.ts';
 import { Opened, callTo, taken } from './stream-calls.ts';
 import { testCertificate } from './test-certificate.ts';
 
-describe('calls that are connected elsewhere', () => {
+describe('calls that are connected to another address', () => {
   const opened = new Opened();
   afterEach(() => opened.close());
   const serverOf = async (tls?: { key: string; cert: string }): Promise<CountingServer> =>
@@ -15,7 +15,7 @@ describe('calls that are connected elsewhere', () => {
     (await egress.request({ method: 'GET', url, timeoutMs: 20_000 })).body.toString();
 
   it.each(['127.0.0.1:9', 'hook.test:9', 'HOOK.test:9', '[::1]:9', '127.1:9'])(
-    'reach the place that is named for %s, with the Host of their own',
+    'for %s reach the configured address, with the original Host',
     async (called) => {
       const { port } = await serverOf();
       const { host } = new URL(`http://${called}`);
@@ -24,20 +24,20 @@ describe('calls that are connected elsewhere', () => {
     },
   );
 
-  it('are those to a default port too, named by its number', async () => {
+  it('include those to a default port, configured by its number', async () => {
     const { port } = await serverOf();
     const egress = egressOf([`hook.test:80=localhost:${port}`]);
     expect(await get(egress, 'http://hook.test/')).toBe('hook.test');
   });
 
-  it('hand streams on from there', async () => {
+  it('stream responses', async () => {
     const { port } = await serverOf();
     const egress = egressOf([`hook.test:9=127.0.0.1:${port}`]);
     const { text } = await taken(egress, callTo(9, { url: 'http://hook.test:9/' }));
     expect(text).toBe('hook.test:9');
   });
 
-  it('must be answered with a certificate for their own name', async () => {
+  it('require a certificate for the original name', async () => {
     const certificate = await testCertificate();
     setDefaultCACertificates([certificate.cert]);
     const { port } = await serverOf(certificate);
@@ -46,7 +46,7 @@ describe('calls that are connected elsewhere', () => {
     await expect(get(egress, 'https://other.test/')).rejects.toMatchObject({ kind: 'tls' });
   });
 
-  it('must be so where their own name is an address, too: the name of the place counts for nothing', async () => {
+  it('require a certificate for the original address, and not for the name that they connect to', async () => {
     const [ofPlace, ofAddress] = [await testCertificate('localhost'), await testCertificate('192.0.2.9')];
     setDefaultCACertificates([ofPlace.cert, ofAddress.cert]);
     const [place, address] = [await serverOf(ofPlace), await serverOf(ofAddress)];
@@ -55,13 +55,13 @@ describe('calls that are connected elsewhere', () => {
     expect(await get(egress, 'https://192.0.2.9:9/')).toBe('192.0.2.9:9');
   });
 
-  it('are connected where the entry says, whatever another says of that place', async () => {
+  it('follow their own entry only, even if another entry names its target', async () => {
     const { port } = await serverOf();
     const egress = egressOf([`hook.test:9=127.0.0.1:${port}`, `127.0.0.1:${port}=127.0.0.1:1`]);
     expect(await get(egress, 'http://hook.test:9/')).toBe('hook.test:9');
   });
 
-  it('keep a connection of their own: what another name has open is not used for them', async () => {
+  it('do not use a connection that is open for another name', async () => {
     const { port } = await serverOf();
     const egress = egressOf([`hook.test:${port}=127.0.0.1:${port}`]);
     await get(egress, `http://hook.test:${port}/`);
@@ -77,18 +77,18 @@ describe('calls that are connected elsewhere', () => {
     'a:1=b:0',
     'a.:1=b:2',
     '[::1%25eth0]:1=b:2',
-  ])('are named by a host and a port and nothing more: %s is refused', (entry) => {
+  ])('are configured by host and port only: %s is rejected', (entry) => {
     expect(() => createEgress({ allow: [], connectTo: [entry] })).toThrow(RangeError);
   });
 
-  it('go to one place: a second one for the same is refused, however it is written', () => {
+  it('have one target: a second one for the same host is rejected, in any spelling', () => {
     expect(() => createEgress({ allow: [], connectTo: ['127.1:80=b:1', '127.0.0.1:080=c:1'] })).toThrow(
       RangeError,
     );
   });
 
   it.each(['http://127.0.0.1:10/', 'http://127.0.0.2:9/', 'https://127.0.0.1/'])(
-    'are no others: %s is refused as ever',
+    'do not include others: %s is denied as usual',
     async (url) => {
       const server = await serverOf();
       const egress = egressOf([`127.0.0.1:9=127.0.0.1:${server.port}`]);

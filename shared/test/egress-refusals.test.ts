@@ -94,7 +94,7 @@ describe('egress makes no connection', () => {
     },
   );
 
-  it('to localhost by the resolver of the machine', async () => {
+  it('to localhost through the resolver of the machine', async () => {
     const egress = createEgress({ allow: [] });
     expect(await refusal(egress, `https://localhost:${server.port}/`)).toBe('address');
     expect(server.connections()).toBe(0);
@@ -114,7 +114,7 @@ describe('egress makes no connection', () => {
     await egress.close();
   });
 
-  it('by http to what is not named, public or not', async () => {
+  it('by http to an address that is not allowed, public or not', async () => {
     const egress = createEgress({ allow: ['other.example', '10.0.0.0/8'], resolve: resolveTo('1.1.1.1') });
     expect(await refusal(egress, 'http://name.example/')).toBe('scheme');
     expect(await refusal(egress, 'http://1.1.1.1/')).toBe('scheme');
@@ -141,7 +141,7 @@ describe('egress makes no connection', () => {
     await egress.close();
   });
 
-  it('with the trick of a backslash, which a URL parser takes for a slash', async () => {
+  it('with a backslash, which a URL parser takes for a slash', async () => {
     const egress = createEgress({ allow: [], resolve: resolveTo('1.1.1.1') });
     expect(await refusal(egress, `https://127.0.0.1:${server.port}\\@name.example/`)).toBe('address');
     expect(server.connections()).toBe(0);

@@ -7,7 +7,7 @@ import { testCertificate } from './test-certificate.ts';
 
 const SHORT_MS = 60;
 
-describe('an answer that is handed on', () => {
+describe('a streamed response', () => {
   const opened = new Opened();
   afterEach(() => opened.close());
   const upstream = async (answer: (request: RawRequest) => void) => opened.of(await rawUpstream(answer));
@@ -17,7 +17,7 @@ describe('an answer that is handed on', () => {
     ['without an answer', ''],
     ['that stops in its head', 'HTTP/1.1 200 OK\r\nx-a: b\r\n'],
     ['that says it is processing, and says no more', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(8)],
-  ])('has its time to begin, and the connection ends after it: one %s', async (_what, text) => {
+  ])('must begin in time, or its connection is closed: one %s', async (_what, text) => {
     const server = await upstream(({ socket }) => socket.write(text));
     const call = opened
       .egress()
@@ -27,13 +27,13 @@ describe('an answer that is handed on', () => {
     expect(takerNotAsked).not.toHaveBeenCalled();
   });
 
-  it('has its time to begin, that of finding the address included', async () => {
+  it('must begin in time, including the lookup of the address', async () => {
     const egress = opened.egress({ resolve: () => new Promise(() => undefined) });
     const call = { ...callTo(1, { headTimeoutMs: SHORT_MS }), url: 'https://name.example/' };
     expect(await failure(egress.stream(call, takerNotAsked))).toBe('timeout');
   });
 
-  it('does not begin with a flood of others (R29)', async () => {
+  it('is rejected after a flood of interim responses (R29)', async () => {
     const server = await upstream(({ socket }) => {
       const more = (): void => {
         while (socket.writable && socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(50)));
@@ -46,7 +46,7 @@ describe('an answer that is handed on', () => {
     expect(takerNotAsked).not.toHaveBeenCalled();
   });
 
-  it('may begin with a few of them, which its taker never sees', async () => {
+  it('may follow a few interim responses, which its reader never sees', async () => {
     const server = await upstream(({ socket }) =>
       socket.write(`HTTP/1.1 103 Early Hints\r\nx-early: 1\r\n\r\n${rawAnswer('final', 'x-final: 1\r\n')}`),
     );
@@ -61,7 +61,7 @@ describe('an answer that is handed on', () => {
     expect(text).toBe('final');
   });
 
-  it('may not stop for longer than it may, and may while nobody takes it', async () => {
+  it('may not pause for longer than the idle timeout, except while its reader does not read', async () => {
     const server = await upstream(({ socket, line }) => {
       const length = line.includes('held') ? 1_000_000 : 20;
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${'x'.repeat(length - 10)}`);
@@ -82,7 +82,7 @@ describe('an answer that is handed on', () => {
     expect(held.bytes).toBe(1_000_000);
   });
 
-  it('has so many fields and no more, and a head of so many bytes', async () => {
+  it('has a maximum number of fields and a maximum size of its head', async () => {
     const fields = (count: number) => Array.from({ length: count }, (_, n) => `x-${n}: y\r\n`).join('');
     const server = await upstream(({ socket, line }) => {
       if (line.includes('megabyte')) socket.write(rawAnswer('big', `x: ${'y'.repeat(1024 * 1024)}\r\n`));
@@ -112,13 +112,13 @@ describe('an answer that is handed on', () => {
     ['a control character', 'HTTP/1.1 200 OK\r\nx-a: \u0001\r\ncontent-length: 0\r\n\r\n'],
     ['a broken status', 'HTTP/1.1 20 OK\r\n\r\n'],
     ['lines that end with CR', 'HTTP/1.1 200 OK\rx-a: b\rcontent-length: 0\r\r'],
-  ])('has to be HTTP: %s', async (_what, text) => {
+  ])('must be HTTP: %s', async (_what, text) => {
     const server = await upstream(({ socket }) => socket.end(text, 'latin1'));
     expect(await failure(opened.egress().stream(callTo(server.port), takerNotAsked))).toBe('protocol');
     expect(takerNotAsked).not.toHaveBeenCalled();
   });
 
-  it('is no change to another protocol', async () => {
+  it('does not switch to another protocol', async () => {
     const server = await upstream(({ socket }) =>
       socket.write(
         'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\nfree',
@@ -130,7 +130,7 @@ describe('an answer that is handed on', () => {
     expect(takerNotAsked).not.toHaveBeenCalled();
   });
 
-  it('comes from the address that was checked, though the resolver changes its answer (R10)', async () => {
+  it('comes from the address that was checked, even if the resolver changes its answer (R10)', async () => {
     const named = opened.of(
       await countingServer((_req, res) => res.setHeader('connection', 'close').end('named')),
     );
@@ -147,7 +147,7 @@ describe('an answer that is handed on', () => {
     expect([named.connections(), other.connections()]).toEqual([1, 0]);
   });
 
-  it('comes from whom its certificate names, whatever the environment says', async () => {
+  it('comes from the host that its certificate names, whatever the environment says', async () => {
     const certificate = await testCertificate();
     const server = opened.of(await countingServer((_req, res) => res.end('secret'), { tls: certificate }));
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');

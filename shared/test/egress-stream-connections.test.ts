@@ -7,14 +7,14 @@ import { HeldTaker, Opened, callTo, failure, taken } from './stream-calls.ts';
 /** So many calls may be under way from one partition to one origin. */
 const MAX_STREAMS = 256;
 
-describe('connections of answers that are handed on', () => {
+describe('connections of streamed responses', () => {
   const opened = new Opened();
   afterEach(() => opened.close());
   const upstream = async (answer: (request: RawRequest) => void) => opened.of(await rawUpstream(answer));
   const echo = ({ socket, line, connection }: RawRequest): void =>
     void socket.write(rawAnswer(`${line.split(' ')[1]} on ${connection}`));
 
-  it('are used again, one call at a time', async () => {
+  it('are reused, one call at a time', async () => {
     const server = await upstream(echo);
     const egress = opened.egress();
     for (let n = 0; n < 100; n += 1) {
@@ -65,7 +65,7 @@ describe('connections of answers that are handed on', () => {
     );
   });
 
-  it('are so many at once and no more; who waits does so within its own time, and leaves when it likes', async () => {
+  it('are limited in number; a waiting call times out by itself and can be aborted', async () => {
     const held: RawRequest[] = [];
     const server = await upstream((request) => {
       if (request.line.includes('held')) held.push(request);
@@ -97,7 +97,7 @@ describe('connections of answers that are handed on', () => {
     expect(broken).toEqual(['connect']);
   });
 
-  it('of partitions that were not used for long are closed, and what is under way there goes on', async () => {
+  it('of idle partitions are closed, and their responses in progress continue', async () => {
     const held: RawRequest[] = [];
     const server = await upstream((request) => {
       if (request.line.includes('held')) held.push(request);
@@ -118,7 +118,7 @@ describe('connections of answers that are handed on', () => {
     expect((await busy).text).toBe('still');
   });
 
-  it('that the other side closes in between are not used', async () => {
+  it('that the other side has closed are not reused', async () => {
     const server = await upstream(({ socket }) =>
       socket.end(rawAnswer('last', 'connection: keep-alive\r\n')),
     );
@@ -127,7 +127,7 @@ describe('connections of answers that are handed on', () => {
     expect(server.connections()).toBe(50);
   });
 
-  it('that the other side closes in the instant in which they are taken fail no call', async () => {
+  it('that the other side closes at the moment of reuse fail no call', async () => {
     const sockets = new Set<Socket>();
     const server = await upstream((request) => {
       sockets.add(request.socket);
@@ -188,7 +188,7 @@ describe('connections of answers that are handed on', () => {
       'as an interim one',
       ({ socket }: RawRequest) => socket.write(`${rawAnswer('own')}HTTP/1.1 103 Early Hints\r\n\r\n${STRAY}`),
     ],
-  ])('never bring a second answer to the next caller: %s', async (_how, answer) => {
+  ])('never deliver a second response to the next caller: %s', async (_how, answer) => {
     const server = await upstream((request) => {
       // A connection that has answered keeps the next call waiting, so that the stray answer is there first.
       if (answeredOn.has(request.socket)) setTimeout(() => answer(request), 30);
@@ -206,7 +206,7 @@ describe('connections of answers that are handed on', () => {
   it.each([
     ['a second answer', STRAY],
     ['anything', 'garbage'],
-  ])('are each used once, from when an upstream wrote %s that nobody asked for', async (_what, stray) => {
+  ])('are no longer reused once an upstream has written an unrequested %s', async (_what, stray) => {
     const server = await upstream(({ socket, line }) => {
       socket.write(rawAnswer('own'));
       // Long after the rest: the connection could have been used again.
@@ -229,7 +229,7 @@ describe('connections of answers that are handed on', () => {
     );
   });
 
-  it('never bring an answer to what an upstream took for a request: the body behind an early answer', async () => {
+  it('never deliver a response to a body that an upstream took for a request after an early response', async () => {
     // It answers at the head, reads the rest of the body as further requests, and answers them when the next one is there.
     const owed = new Map<number, string>();
     const server = await upstream(({ socket, line, connection }) => {
@@ -250,7 +250,7 @@ describe('connections of answers that are handed on', () => {
     }
   });
 
-  it('never bring the end of an answer that was given up to the next caller', async () => {
+  it('never deliver the rest of an aborted response to the next caller', async () => {
     const server = await upstream(({ socket, line }) => {
       if (!line.includes('given-up')) return void socket.write(rawAnswer('own'));
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbegin`);

@@ -6,12 +6,12 @@ import { HeldTaker, Opened, callTo, failure, taken } from './stream-calls.ts';
 
 const PIECES = 10_000;
 
-describe('an answer that is handed on', () => {
+describe('a streamed response', () => {
   const opened = new Opened();
   afterEach(() => opened.close());
   const serverOf = async (handler: RequestListener) => opened.of(await countingServer(handler));
 
-  it('comes with status, fields as received and body; the call has method, path, query, fields and body', async () => {
+  it('has status, fields as received and body; the call has method, path, query, fields and body', async () => {
     const server = await serverOf((req, res) => {
       const chunks: Buffer[] = [];
       req.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -44,7 +44,7 @@ describe('an answer that is handed on', () => {
     expect(text).toBe(`POST /a/b?c=d 127.0.0.1:${server.port} hello`);
   });
 
-  it('is complete and in order, ten thousand pieces to one who takes them slowly', async () => {
+  it('is complete and in order: ten thousand chunks to a slow reader', async () => {
     const server = await serverOf((_req, res) => {
       let next = 0;
       const more = (): void => {
@@ -65,7 +65,7 @@ describe('an answer that is handed on', () => {
     expect(text).toBe(Array.from({ length: PIECES }, (_, n) => `data: ${n}\n\n`).join(''));
   });
 
-  it('gives its first piece out before the upstream sends the second', async () => {
+  it('delivers its first chunk before the upstream sends the second', async () => {
     const taker = new HeldTaker();
     taker.release();
     const server = await serverOf((_req, res) => {
@@ -76,7 +76,7 @@ describe('an answer that is handed on', () => {
     expect(taker.bytes).toBe('first and after 5 bytes the second'.length);
   });
 
-  it('stays with the upstream while nobody takes it', async () => {
+  it('is not read from the upstream while its reader does not read', async () => {
     const whole = 100_000_000;
     const piece = Buffer.alloc(64 * 1024);
     let sent = 0;
@@ -120,13 +120,13 @@ describe('an answer that is handed on', () => {
     expect(target.connections()).toBe(0);
   });
 
-  it.each([204, 304])('may be without a body: %i', async (status) => {
+  it.each([204, 304])('may have no body: %i', async (status) => {
     const server = await serverOf((_req, res) => res.writeHead(status).end());
     const { head, text } = await taken(opened.egress(), callTo(server.port));
     expect([head.status, text]).toEqual([status, '']);
   });
 
-  it('that breaks off destroys its taker and is no complete answer', async () => {
+  it('that breaks off destroys its reader and is not complete', async () => {
     const server = await serverOf((req, res) => {
       if (req.url === '/length') res.writeHead(200, { 'content-length': 10 });
       res.write('half', () => res.destroy());
@@ -142,7 +142,7 @@ describe('an answer that is handed on', () => {
     }
   });
 
-  it('that its taker does not want ends at the upstream too', async () => {
+  it('that its reader cancels ends at the upstream too', async () => {
     const ended = Promise.withResolvers<void>();
     const server = await serverOf((_req, res) => {
       res.on('close', () => ended.resolve());
@@ -166,7 +166,7 @@ describe('an answer that is handed on', () => {
     ],
     ['is destroyed already', () => new Writable().destroy()],
     ['breaks', () => new Writable({ write: (_piece, _encoding, done) => done(new Error('no')) })],
-  ])('that comes to a taker which %s is not read on', async (_what, take) => {
+  ])('whose reader %s is not read further', async (_what, take) => {
     const ended = Promise.withResolvers<void>();
     const server = await serverOf((_req, res) => {
       res.on('close', () => ended.resolve());
@@ -176,7 +176,7 @@ describe('an answer that is handed on', () => {
     await ended.promise;
   });
 
-  it('ends when its caller does, in each phase, and the upstream sees it', async () => {
+  it('ends when its caller aborts, in each phase, and the upstream notices', async () => {
     const heads = new Map<string, () => void>();
     const closes = new Map<string, () => void>();
     const server = await serverOf((req, res) => {
@@ -217,7 +217,7 @@ describe('an answer that is handed on', () => {
     expect(server.connections()).toBe(2);
   });
 
-  it('ends when the way out is closed, and no further one begins', async () => {
+  it('ends when the egress client is closed, and no other begins', async () => {
     const ended = Promise.withResolvers<void>();
     const server = await serverOf((_req, res) => {
       res.on('close', () => ended.resolve());
@@ -234,7 +234,7 @@ describe('an answer that is handed on', () => {
     expect(await failure(taken(egress, callTo(server.port)))).toBe('aborted');
   });
 
-  it('is not begun where the call cannot be written as HTTP, or sets Host', async () => {
+  it('is not started for a call that is not valid HTTP, or that sets Host', async () => {
     const server = await serverOf((_req, res) => res.end());
     for (const headers of [
       { 'x-a': 'b\r\nx-c: d' },
@@ -248,7 +248,7 @@ describe('an answer that is handed on', () => {
     expect(server.connections()).toBe(0);
   });
 
-  it('leaves nothing behind, a thousand times', async () => {
+  it('leaves no connection or listener behind, a thousand times', async () => {
     const server = await serverOf((req, res) => {
       if (req.url === '/broken') req.socket.destroy();
       else res.end('ok');

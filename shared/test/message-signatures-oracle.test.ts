@@ -46,7 +46,7 @@ const requests = fc.record({
 });
 
 describe('against http-message-signatures', () => {
-  it('it verifies what we sign', async () => {
+  it('verifies our signatures', async () => {
     await fc.assert(
       fc.asyncProperty(requests, async ({ host, path, body, extra }) => {
         const headers = signRequest({
@@ -70,7 +70,7 @@ describe('against http-message-signatures', () => {
     );
   });
 
-  it('we verify what it signs', async () => {
+  it('makes signatures that we verify', async () => {
     await fc.assert(
       fc.asyncProperty(requests, async ({ host, path, body = new Uint8Array(0), extra }) => {
         const content =
@@ -107,7 +107,7 @@ describe('against http-message-signatures', () => {
     );
   });
 
-  it('both make the same signature base of every good vector', () => {
+  it('makes the same signature base of every valid vector', () => {
     for (const { request, signatureBase: base } of requestVectors.filter(
       (vector) => vector.expect === 'accept',
     )) {

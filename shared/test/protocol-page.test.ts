@@ -21,7 +21,7 @@ const inCode = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(
 const codeBlocks = [...page.matchAll(/^```\n([\s\S]*?)\n```$/gm)].map(([, block]) => block);
 
 describe('PROTOCOL.md', () => {
-  it('numbers the requirements of each section from 01 without a gap but the withdrawn ones, none twice', () => {
+  it('numbers the requirements of each section from 01 without repetition, with gaps only for withdrawn ones', () => {
     const next = new Map<string, number>();
     for (const { id, prefix, number } of requirements) {
       let expected = (next.get(prefix) ?? 0) + 1;
@@ -45,12 +45,12 @@ describe('PROTOCOL.md', () => {
     expect(others.filter((line) => line.match(KEYWORD) !== null)).toEqual([]);
   });
 
-  it('refers to requirements that exist', () => {
+  it('refers only to requirements that exist', () => {
     const ids = new Set(requirements.map(({ id }) => id));
     for (const [id] of page.matchAll(/\b[A-Z]{3}-\d\d\b/g)) expect(ids).toContain(id);
   });
 
-  it('has the requirement that each refused vector breaks', () => {
+  it('has the requirement that each rejected vector violates', () => {
     for (const { name, expect: wanted, breaks } of [...digestVectors, ...requestVectors, ...ticketVectors]) {
       if (wanted === 'refuse') expect([name, sentenceOf(breaks ?? '')]).not.toEqual([name, '']);
       else expect([name, breaks]).toEqual([name, undefined]);
@@ -78,7 +78,7 @@ describe('PROTOCOL.md', () => {
     expect(codeBlocks).toEqual(expect.arrayContaining([vector?.header, vector?.claims, vector?.ticket]));
   });
 
-  it('says what the code says: error codes, secret names, capabilities, operations', () => {
+  it('has the same error codes, secret names, capabilities and operations as the code', () => {
     const rows = [...page.matchAll(/^\| (\d{3}) +\| (.+?) *\|$/gm)];
     const table = rows.flatMap(([, status, codes = '']) =>
       inCode(codes).map((code) => [code, Number(status)]),

@@ -16,7 +16,7 @@ const ENVELOPE = {
   },
 };
 
-it('shows how sealed credentials are opened by the code that this test runs', async () => {
+it('shows the code that opens a sealed credential, which this test runs', async () => {
   const example = readFileSync(new URL('readme-sealed.ts', import.meta.url), 'utf8');
   expect(README).toContain(`\`\`\`ts\n${example}\`\`\``);
 

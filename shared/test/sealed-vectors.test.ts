@@ -22,7 +22,7 @@ describe('vectors made with Python’s cryptography', () => {
       expect(outcome).toBe(vector.expect === 'accept' ? vector.plaintext : vector.reason);
     });
 
-    it('have one for each reason that a header or a key gives', () => {
+    it('have one for each reason to reject a header or a key', () => {
       const reasons = new Set(sealedVectors.map(({ reason }) => reason));
       for (const reason of SEALED_REFUSAL_REASONS.filter(
         (each) => each !== 'too_large' && each !== 'not_a_credential',

@@ -50,7 +50,7 @@ const policyAt = <Op extends TicketClaims['op']>(op: Op, nowSeconds: number) => 
 };
 
 describe('against jose', () => {
-  it('it verifies what we issue', async () => {
+  it('verifies our tickets', async () => {
     await fc.assert(
       fc.asyncProperty(tickets, async (claims) => {
         const { payload, protectedHeader } = await jwtVerify(issueTicket(claims, KEY), KEY.secret, {
@@ -63,7 +63,7 @@ describe('against jose', () => {
     );
   });
 
-  it('we verify what it issues', async () => {
+  it('issues tickets that we verify', async () => {
     await fc.assert(
       fc.asyncProperty(tickets, async (claims) => {
         const ticket = await new SignJWT({ ...claims }).setProtectedHeader(HEADER).sign(KEY.secret);
@@ -72,7 +72,7 @@ describe('against jose', () => {
     );
   });
 
-  it('what we accept it accepts, at any moment', async () => {
+  it('accepts every ticket that we accept, at any time', async () => {
     await fc.assert(
       fc.asyncProperty(tickets, fc.integer({ min: -100, max: 200 }), async (claims, later) => {
         const ticket = issueTicket(claims, KEY);
@@ -116,7 +116,7 @@ describe('against jose', () => {
     'expired for 30 seconds',
     'a MAC with padding',
     'a space at the end',
-    'the same MAC in another spelling: unused bits set',
+    'the same MAC with unused bits set',
     'a member twice',
     'a claim twice',
     'the audience as a list',

@@ -76,7 +76,7 @@ describe('vectors made with openssl', () => {
     });
   });
 
-  it('break every clause: each reason for a refusal has a vector', () => {
+  it('have one for each reason to reject', () => {
     const reasons = new Set(
       [...digestVectors, ...requestVectors, ...ticketVectors].map(({ reason }) => reason),
     );
@@ -102,7 +102,7 @@ describe('published facts', () => {
     expect(toBase64(createHmac('sha256', Buffer.from(key, 'base64')).update(base).digest())).toBe(mac);
   });
 
-  it('RFC 7515 A.1: the MAC of a JWS, of a kind that is no ticket', () => {
+  it('RFC 7515 A.1: the MAC of a JWS that is not a ticket', () => {
     const { key, signingInput, mac } = published['rfc7515-a.1'];
     expect(
       toBase64url(createHmac('sha256', Buffer.from(key, 'base64url')).update(signingInput).digest()),

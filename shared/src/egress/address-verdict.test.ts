@@ -76,11 +76,11 @@ describe('address verdict', () => {
     for (const address of addresses) expect([address, addressVerdict(address)]).toEqual([address, verdict]);
   });
 
-  it('lets the neighbours of every range pass', () => {
+  it('allows the addresses next to each denied range', () => {
     for (const address of PUBLIC) expect([address, addressVerdict(address)]).toEqual([address, 'public']);
   });
 
-  it('takes only the usual notation for an address', () => {
+  it('accepts only the canonical notation of an address', () => {
     for (const text of NOT_ADDRESSES) expect([text, addressVerdict(text)]).toEqual([text, 'not_an_address']);
   });
 });

@@ -10,11 +10,11 @@ test.each([
   ['2001:db8:0:1:0:0:0:1', '2001:db8:0:1::1'],
   ['64:ff9b::192.0.2.1', '64:ff9b::c000:201'],
   ['::1', '::1'],
-])('the one notation of %s is %s', (text, canonical) => {
+])('the canonical form of %s is %s', (text, canonical) => {
   expect(canonicalAddress(text)).toBe(canonical);
 });
 
-test('an IPv4-compatible address, which nobody may use any more, is not the IPv4 address that it ends with', () => {
+test('a deprecated IPv4-compatible address is not treated as the IPv4 address in it', () => {
   expect(canonicalAddress('::192.0.2.1')).toBe('::c000:201');
 });
 
@@ -59,6 +59,6 @@ test.each([
   '::/129',
   '::ffff:10.0.0.0/95',
   'host/8',
-])('%j is no range', (text) => {
+])('%j is not a range', (text) => {
   expect(parseCidr(text)).toBeUndefined();
 });

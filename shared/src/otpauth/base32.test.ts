@@ -13,18 +13,18 @@ describe('base32', () => {
     ['MZXW6YQ=', 'foob'],
     ['MZXW6YTB', 'fooba'],
     ['MZXW6YTBOI======', 'foobar'],
-  ])('gives the bytes of %s', (text, bytes) => {
+  ])('decodes %s', (text, bytes) => {
     expect(bytesOf(text)).toBe(bytes);
   });
 
   it.each(['mzxw6ytboi', 'MZXW 6YTB OI', 'mzxw-6ytb-oi', ' MZXW6YTBOI======\n', 'MZXW\u00a06YTB\tOI=='])(
-    'is read as people copy it: %j',
+    'accepts a seed as people copy it: %j',
     (text) => {
       expect(normalBase32(text)).toBe('MZXW6YTBOI');
     },
   );
 
-  it('drops what is left over of seeds that were drawn as characters', () => {
+  it('drops the leftover bits of a seed that was generated as characters', () => {
     expect(bytesOf('MZ')).toBe(bytesOf('MY'));
   });
 
@@ -42,11 +42,11 @@ describe('base32', () => {
     'MZXW6_',
     'ſſ',
     'https://a',
-  ])('is not %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(normalBase32(text)).toBeUndefined();
   });
 
-  it('gives no bytes of another text', () => {
+  it('decodes no other text', () => {
     expect(() => base32Bytes('a!')).toThrow(RangeError);
   });
 });

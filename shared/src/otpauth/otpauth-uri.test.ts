@@ -4,7 +4,7 @@ import { readOtpauthUri } from './otpauth-uri.ts';
 const SEED = 'JBSWY3DPEHPK3PXP';
 
 describe('a key URI', () => {
-  it('is read with everything it says', () => {
+  it('is parsed with all its parameters', () => {
     const uri = `otpauth://totp/ACME%20Co:john@example.com?secret=${SEED}&issuer=ACME%20Co&algorithm=SHA512&digits=8&period=60`;
     expect(readOtpauthUri(uri)).toEqual({ seed: SEED, algorithm: 'SHA512', digits: 8, period: 60 });
   });
@@ -14,7 +14,7 @@ describe('a key URI', () => {
     [`OTPAUTH://TOTP/a?secret=${SEED.toLowerCase()}`, {}],
     [`otpauth://totp/?secret=JBSW+Y3DP-EHPK%203PXP%3D`, {}],
     [`otpauth://totp/a?image=https://x.example/?a&secret=${SEED}&algorithm=sha-256`, { algorithm: 'SHA256' }],
-  ])('may be %s', (uri, said) => {
+  ])('may have %s', (uri, said) => {
     expect(readOtpauthUri(uri)).toMatchObject({ seed: SEED, ...said });
   });
 
@@ -38,7 +38,7 @@ describe('a key URI', () => {
     ['a fragment', `otpauth://totp/a#?secret=${SEED}`],
     ['no label', `otpauth://totp?secret=${SEED}`],
     ['a text around it', ` otpauth://totp/a?secret=${SEED}`],
-  ])('is refused with %s', (_what, uri) => {
+  ])('is rejected with %s', (_what, uri) => {
     expect(readOtpauthUri(uri)).toBeUndefined();
   });
 });

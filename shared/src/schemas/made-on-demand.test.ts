@@ -13,7 +13,7 @@ const GITHUB = { type: 'github-app', appId: '1', installationId: '2', privateKey
 const accepts = (minter: object): boolean => minterSchema.safeParse(minter).success;
 
 describe('a TOTP body', () => {
-  it('says how codes are made, by itself or by its URI', () => {
+  it('has the parameters of the codes, as members or as a URI', () => {
     expect(totpSeedOf({ secret: 'jbsw y3dp ehpk 3pxp' })).toEqual({
       seed: SEED,
       algorithm: 'SHA1',
@@ -28,7 +28,7 @@ describe('a TOTP body', () => {
     });
   });
 
-  it('may be empty in either form', () => {
+  it('may leave all parameters out in either form', () => {
     expect(totpSeedOf({ secret: '' })?.seed).toBe('');
     expect(totpSeedOf({ otpauthUri: '' })?.seed).toBe('');
   });
@@ -42,13 +42,13 @@ describe('a TOTP body', () => {
     ['a URI that says something else than the member beside it', { otpauthUri: URI, digits: 6 }],
     ['no period', { secret: SEED, period: 0 }],
     ['a period of more than a day', { secret: SEED, period: 86_401 }],
-  ])('is refused with %s', (_what, members) => {
+  ])('is rejected with %s', (_what, members) => {
     const refused = storeBodySchema.safeParse({ tokenType: 'TOTP', ...members });
     expect(refused.success).toBe(false);
     expect(JSON.stringify(refused.error?.issues)).not.toContain('JBSWY');
   });
 
-  it('may have any period from a second to a day', () => {
+  it('may have any period from one second to one day', () => {
     for (const period of [1, 30, 86_400])
       expect(storeBodySchema.safeParse({ tokenType: 'TOTP', secret: SEED, period }).success).toBe(true);
   });
@@ -66,7 +66,7 @@ describe('a minter', () => {
     GITHUB,
     { ...GITHUB, appId: 'Iv23liAbCdEf', apiUrl: 'https://github.example/api/v3' },
     { ...GITHUB, permissions: { contents: 'read', pull_requests: 'write' }, repositories: ['a.b-c_d'] },
-  ])('is read: %o', (minter) => {
+  ])('is accepted: %o', (minter) => {
     expect(accepts(minter)).toBe(true);
   });
 
@@ -144,7 +144,7 @@ describe('a minter', () => {
     { ...AWS, type: 'azure' },
     { ...AWS, secretAccessKey: 'x'.repeat(64 * 1024 + 1) },
     { ...GITHUB, role: 'x' },
-  ])('is refused: %o', (minter) => {
+  ])('is rejected: %o', (minter) => {
     expect(accepts(minter)).toBe(false);
   });
 });

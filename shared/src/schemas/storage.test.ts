@@ -27,7 +27,7 @@ describe('storage operations', () => {
     { op: 'proxies.delete', proxyId: 'prx_1' },
     { op: 'audit.append', events: [{ ...EVENT, count: 2, detail: { any: [1, null] } }] },
     { op: 'audit.list', limit: 100, agentId: 'agt_1' },
-  ])('are read: %o', (operation) => {
+  ])('are accepted: %o', (operation) => {
     expect(accepts(operation)).toBe(true);
   });
 
@@ -62,7 +62,7 @@ describe('storage operations', () => {
     { ...PUT, upstreamUrl: 'https://api.example/#a' },
     { ...PUT, upstreamUrl: 'https://api.example\\@evil.example/' },
     { ...PUT, upstreamUrl: '//api.example/' },
-  ])('are refused: %o', (operation) => {
+  ])('are rejected: %o', (operation) => {
     expect(accepts(operation)).toBe(false);
   });
 
@@ -81,11 +81,11 @@ describe('storage operations', () => {
     'X-Forwarded-For',
     'proxy-authorization',
     'sv-ticket',
-  ])('set no %s by a template', (name) => {
+  ])('set no %s from a template', (name) => {
     expect(accepts({ ...PUT, headerTemplates: { [name]: 'x' } })).toBe(false);
   });
 
-  it('come in batches of 1 to 100, each read on its own', () => {
+  it('come in batches of 1 to 100, each parsed separately', () => {
     const batch = (count: number) => ({ batch: Array.from({ length: count }, () => ({ op: 'nonsense' })) });
     expect(storageBatchSchema.safeParse(batch(1)).success).toBe(true);
     expect(storageBatchSchema.safeParse(batch(100)).success).toBe(true);
@@ -95,7 +95,7 @@ describe('storage operations', () => {
 });
 
 describe('secret names', () => {
-  it('are found at any depth and in any letter case', () => {
+  it('are detected at any depth and in any case', () => {
     for (const name of SECRET_FIELD_NAMES) {
       expect(secretFieldIn({ op: 'x', [name]: 1 })).toBe(name);
       expect(
@@ -104,7 +104,7 @@ describe('secret names', () => {
     }
   });
 
-  it('are allowed as header names of the operation itself, and nowhere below', () => {
+  it('are allowed as header names of the operation, and nowhere deeper', () => {
     expect(secretFieldIn({ ...PUT, headerTemplates: { Secret: '${TOKEN}', password: 'x' } })).toBeUndefined();
     expect(secretFieldIn({ ...PUT, headerTemplates: { 'x-a': { secret: 1 } } })).toBe('secret');
     expect(secretFieldIn({ op: 'x', detail: { headerTemplates: { secret: 1 } } })).toBe('secret');
@@ -112,12 +112,9 @@ describe('secret names', () => {
   });
 });
 
-describe('every schema of an answer', () => {
-  it.each(Object.entries(storageAnswerSchemas))(
-    '%s can be exported: it holds no transform',
-    (_op, schema) => {
-      expect(() => z.toJSONSchema(schema, { io: 'output' })).not.toThrow();
-      expect(z.toJSONSchema(schema, { io: 'input' })).toHaveProperty('type', 'object');
-    },
-  );
+describe('every schema of a response', () => {
+  it.each(Object.entries(storageAnswerSchemas))('%s exports as JSON Schema', (_op, schema) => {
+    expect(() => z.toJSONSchema(schema, { io: 'output' })).not.toThrow();
+    expect(z.toJSONSchema(schema, { io: 'input' })).toHaveProperty('type', 'object');
+  });
 });

@@ -46,7 +46,7 @@ describe('the body of a store', () => {
     },
     { tokenType: 'TOTP', secret: 'JBSWY3DPEHPK3PXP', digits: 6, period: 30, algorithm: 'SHA1' },
     { tokenType: 'TOTP', otpauthUri: 'otpauth://totp/a?secret=JBSWY3DPEHPK3PXP' },
-  ])('is read: %o', (body) => {
+  ])('is accepted: %o', (body) => {
     expect(accepts(body)).toBe(true);
   });
 
@@ -103,16 +103,16 @@ describe('the body of a store', () => {
       { ...JWT, provider: { ...PROVIDER, authMethod: 'private_key_jwt' } },
     ],
     ['a time that is none', { ...PLAIN, expiryTime: 'soon' }],
-  ])('is refused: %s', (_case, body) => {
+  ])('is rejected: %s', (_case, body) => {
     expect(accepts(body)).toBe(false);
   });
 
-  it('may have null where a member is optional, once it is read as from the wire', () => {
+  it('may have null for an optional member in the wire format', () => {
     const body = parseWireObject(utf8('{"tokenType":"PlainText","value":"s","allowedHosts":null}'));
     expect(accepts(body)).toBe(true);
   });
 
-  it('can be exported: it holds no transform', () => {
+  it('exports as JSON Schema', () => {
     expect(() => z.toJSONSchema(storeBodySchema, { io: 'input' })).not.toThrow();
   });
 });
@@ -183,7 +183,7 @@ describe('an entry of allowedHosts', () => {
     'a_b.example',
     `${'a'.repeat(64)}.example`,
     `${'a.'.repeat(127)}aa`,
-  ])('is refused: %j', (entry) => {
+  ])('is rejected: %j', (entry) => {
     expect(isAllowedHost(entry)).toBe(false);
   });
 });

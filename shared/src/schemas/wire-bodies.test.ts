@@ -18,14 +18,14 @@ const ANSWER = {
 };
 
 describe('exchange', () => {
-  it('takes a code in lower case', () => {
+  it('accepts a code in lower case', () => {
     expect(exchangeRequestSchema.safeParse({ code: CODE, service: SERVICE, extra: 1 }).success).toBe(true);
     for (const code of [CODE.toUpperCase(), CODE.slice(1), `${CODE} `, `{${CODE}}`])
       expect(exchangeRequestSchema.safeParse({ code, service: SERVICE }).success).toBe(false);
     expect(rotateRequestSchema.safeParse({ op: 'rotate' }).success).toBe(true);
   });
 
-  it('answers 32 bytes in their one spelling', () => {
+  it('returns 32 bytes in canonical base64url', () => {
     expect(exchangeAnswerSchema.safeParse(ANSWER).success).toBe(true);
     for (const hmacSecret of ['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, `${'A'.repeat(42)}=`])
       expect(exchangeAnswerSchema.safeParse({ ...ANSWER, hmacSecret }).success).toBe(false);
@@ -33,7 +33,7 @@ describe('exchange', () => {
 });
 
 describe('other bodies', () => {
-  it('ignore members that they do not know', () => {
+  it('ignore unknown members', () => {
     const signed = {
       status: 'ok',
       protocol: 'v1',
@@ -47,7 +47,7 @@ describe('other bodies', () => {
     expect(errorBodySchema.parse({ error: 'e', code: 'C', retryAfter: 1 })).toHaveProperty('retryAfter', 1);
   });
 
-  it('read an envelope of every token type', () => {
+  it('accept an envelope of every token type', () => {
     const token = { accessToken: '', serviceName: 'github', createdAt: '2026-01-01T00:00:00Z' };
     const accepts = (more: object) =>
       credentialEnvelopeSchema.safeParse({ token: { ...token, ...more } }).success;
@@ -57,7 +57,7 @@ describe('other bodies', () => {
     expect(accepts({ tokenType: 'Password' })).toBe(false);
   });
 
-  it('read both phases of a refresh', () => {
+  it('accept both phases of a refresh', () => {
     expect(refreshRequestSchema.safeParse({ phase: 'get', serviceName: 'github' }).success).toBe(true);
     expect(
       refreshRequestSchema.safeParse({ phase: 'update', leaseId: 'l', clientAssertion: 'a' }).success,

@@ -59,14 +59,14 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
   }
 
   describe('a sealing key', () => {
-    it('has the thumbprint that others compute, and is read again from what was kept', async () => {
+    it('has the thumbprint of RFC 7638, and can be restored from its stored form', async () => {
       expect(await calculateJwkThumbprint(KEY.publicJwk)).toBe(KEY.thumbprint);
       const kept: unknown = JSON.parse(JSON.stringify(KEY.privateJwk.reveal()));
       expect(readSealingKey(kept).thumbprint).toBe(KEY.thumbprint);
       expect(another().thumbprint).not.toBe(KEY.thumbprint);
     });
 
-    it('has members of full length, also where numbers begin with zeros', () => {
+    it('has coordinates of full length, also with leading zeros', () => {
       const full = curve === 'P-384' ? 64 : 43;
       for (let tries = 0; tries < 600; tries++) {
         const { x, d, ...rest } = another().privateJwk.reveal();
@@ -75,7 +75,7 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
       }
     });
 
-    it('does not print its private part', () => {
+    it('does not print its private key', () => {
       const { d } = KEY.privateJwk.reveal();
       expect(inspect(KEY, { depth: 9 }) + JSON.stringify(KEY)).not.toContain(d);
       expect(KEY.publicJwk).not.toHaveProperty('d');
@@ -95,7 +95,7 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
       ['another spelling of its number', { ...jwk, d: `${jwk.d}=` }],
       ['an unknown member', { ...jwk, ext: true }],
       ['text', JSON.stringify(jwk)],
-    ])('is not made of %s', (_what, given) => {
+    ])('cannot be created from %s', (_what, given) => {
       expect(() => readSealingKey(given)).toThrow(
         new RangeError('not a private key of P-256, P-384 or X25519 in JWK form'),
       );
@@ -103,7 +103,7 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
   });
 
   describe('a sealed credential', () => {
-    it('is opened with the key it was sealed to, and does not print', async () => {
+    it('opens with the key that it was sealed to, and does not print', async () => {
       const opened = await openSealed(await seal(), KEY);
       expect(opened.reveal()).toEqual(ENVELOPE);
       expect(inspect(opened) + JSON.stringify(opened)).not.toContain('the-credential');
@@ -112,7 +112,7 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
       );
     });
 
-    it('may be as large as a credential can be', async () => {
+    it('may have the maximum size of a credential', async () => {
       const large = {
         token: {
           ...ENVELOPE.token,
@@ -183,12 +183,12 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
         holding('{"token":{"accessToken":"the-credential","tokenType":"Password"}}'),
       ],
       ['not_a_credential', 'a token twice', holding(`{"token":{},${JSON.stringify(ENVELOPE).slice(1)}`)],
-    ])('is refused as %s: %s', async (reason, _what, jwe) => {
+    ])('is rejected as %s: %s', async (reason, _what, jwe) => {
       expect(SEALED_REFUSAL_REASONS).toContain(reason);
       expect(await reasonOf(await jwe())).toBe(reason);
     });
 
-    it('is refused with any bit flipped', async () => {
+    it('is rejected with any bit flipped', async () => {
       const jwe = await seal();
       const parts = jwe.split('.');
       for (const [at, part] of parts.entries()) {
@@ -205,7 +205,7 @@ describe.each(SEALING_CURVES)('with %s:', (curve) => {
   });
 });
 
-it('a sealing key of P-256 whose number begins with zeros is read', () => {
+it('a P-256 sealing key with leading zeros is accepted', () => {
   // The generator of the curve, which is the public part of the private key 1 (FIPS 186-4 D.1.2.3).
   const one = {
     kty: 'EC',
@@ -268,7 +268,7 @@ describe('a recipient', () => {
     ['padding', { ...x25519, x: `${x25519?.x}=` }],
     ['another use', { ...x25519, use: 'sig' }],
     ['another algorithm', { ...x25519, alg: 'ECDH-ES+A256KW' }],
-  ])('is not taken with %s', (_what, jwk) => {
+  ])('is rejected with %s', (_what, jwk) => {
     expect(recipientSchema.safeParse(jwk).success).toBe(false);
   });
 
@@ -279,7 +279,7 @@ describe('a recipient', () => {
     expect(isUsableRecipient(jwk)).toBe(false);
   });
 
-  it('has the thumbprint that jose computes', async () => {
+  it('has the same thumbprint as with jose', async () => {
     for (const curve of SEALING_CURVES) {
       const { publicJwk, thumbprint } = createSealingKey(curve);
       expect(thumbprint).toBe(await calculateJwkThumbprint({ ...publicJwk, kid: 'x', use: 'enc' }));

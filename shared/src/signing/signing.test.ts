@@ -56,7 +56,7 @@ const flipBit = (text: string, bit: number): string => {
 };
 
 describe('a signed request', () => {
-  it('verifies, whatever is signed', () => {
+  it('verifies, for any signed content', () => {
     const extra = fc.dictionary(fc.stringMatching(/^x-[a-zA-Z0-9-]{1,10}$/), fc.stringMatching(/^[\t -~]*$/));
     const path = fc.stringMatching(/^\/[!-~]{0,40}$/);
     fc.assert(
@@ -74,7 +74,7 @@ describe('a signed request', () => {
     );
   });
 
-  it('tells who signed it, when, and until when its nonce is to be kept', () => {
+  it('has the key id, the time of signing, and the expiry of its nonce', () => {
     const parsed = parseSignature(sign({ nonce: 'A'.repeat(22) }));
     expect(parsed).toMatchObject({
       keyId: 'k1',
@@ -87,7 +87,7 @@ describe('a signed request', () => {
     expect(nonceClaimUntil(parsed)).toBe(NOW_MS / 1000 + 90);
   });
 
-  it('has a nonce of its own each time', () => {
+  it('has a new nonce each time', () => {
     const nonces = Array.from({ length: 1000 }, () => parseSignature(sign()).nonce);
     expect(new Set(nonces).size).toBe(1000);
   });
@@ -108,7 +108,7 @@ describe('a signed request', () => {
     ['a life of 61 seconds', { ttlSeconds: 61 }],
     ['no life', { ttlSeconds: 0 }],
     ['half a second', { ttlSeconds: 0.5 }],
-  ])('is not made with %s', (_case, more) => {
+  ])('cannot be created with %s', (_case, more) => {
     expect(() => sign(more)).toThrow(RangeError);
   });
 
@@ -119,16 +119,16 @@ describe('a signed request', () => {
     ['a line feed in the path', { path: '/a\nb' }, 'target'],
     ['a space in the method', { method: 'PO ST' }, 'target'],
     ['an empty authority', { authority: '' }, 'target'],
-  ])('is not made over %s', (_case, more, reason) => {
+  ])('cannot be created over %s', (_case, more, reason) => {
     expect(() => sign(more)).toThrow(expect.objectContaining({ name: 'SignatureRefused', reason }));
   });
 
-  it('is refused under a key of another length, in time for nothing', () => {
+  it('is rejected under a key of another length, before anything is computed', () => {
     for (const bytes of [0, 31, 33, 36, 64])
       expect(outcome(sign(), { key: Buffer.alloc(bytes, 7) })).toBe('key_length');
   });
 
-  it('holds 30 seconds either way and not a millisecond longer', () => {
+  it('is valid for 30 seconds before and after its time, and not a millisecond longer', () => {
     const message = sign();
     const at = (ms: number): string => outcome(message, { nowMs: NOW_MS + ms });
     expect(at(-30_000)).toBe('accepted');
@@ -137,7 +137,7 @@ describe('a signed request', () => {
     expect(at(90_001)).toBe('expired');
   });
 
-  it('may come with names and outer spaces as HTTP leaves them', () => {
+  it('may have header names in any case and surrounding spaces', () => {
     const { headers, ...message } = sign();
     const rewritten = headers.map(([name, value]) => [name.toUpperCase(), ` \t${value}\t `] as const);
     expect(outcome({ ...message, headers: rewritten })).toBe('accepted');
@@ -159,7 +159,7 @@ describe('any one bit flipped (R15)', () => {
     ['the method', part('method')],
     ['the authority', part('authority')],
     ['the path', part('path')],
-  ])('in %s is refused', (_what, outcomeOf, numRuns = 100) => {
+  ])('in %s is rejected', (_what, outcomeOf, numRuns = 100) => {
     fc.assert(
       fc.property(fc.nat({ max: 1 << 20 }), (bit) => outcomeOf(bit) !== 'accepted'),
       { numRuns },
@@ -181,7 +181,7 @@ describe('any one bit flipped (R15)', () => {
       (bit) => outcome(sign(), { key: Buffer.from(flipBit(KEY.secret.toString('latin1'), bit), 'latin1') }),
       'mac',
     ],
-  ])('in %s is refused, for its own reason', (_what, outcomeOf, reason) => {
+  ])('in %s is rejected, with its specific reason', (_what, outcomeOf, reason) => {
     fc.assert(fc.property(fc.nat({ max: 1 << 20 }), (bit) => outcomeOf(bit) === reason));
   });
 });
@@ -189,7 +189,7 @@ describe('any one bit flipped (R15)', () => {
 describe('the parser', () => {
   const withHeaders = (headers: HeaderPairs): SignedMessage => ({ ...sign(), headers });
 
-  it('throws nothing but its own refusal, whatever the two headers hold', () => {
+  it('throws only its own error, for any two headers', () => {
     const piece = fc.constantFrom(
       'sv',
       '=',
@@ -236,7 +236,7 @@ describe('the parser', () => {
     );
   });
 
-  it('throws nothing but its own refusal, whatever one stretch of a good request becomes', () => {
+  it('throws only its own error, for any replaced part of a valid request', () => {
     const name = fc.constantFrom('signature-input', 'signature', 'content-digest', 'content-type');
     fc.assert(
       fc.property(name, fc.nat(400), fc.nat(20), fc.string({ maxLength: 10 }), (field, at, length, put) => {
@@ -254,7 +254,7 @@ describe('the parser', () => {
     );
   });
 
-  it('takes only the strict serialisation, so that a parameter that stands twice is found out', () => {
+  it('accepts only the strict serialisation, so that a repeated parameter is detected', () => {
     const input = (change: (value: string) => string): string =>
       outcome(withField(sign(), 'signature-input', change));
     expect(input((value) => `${value};tag="sv-webhook-v1"`)).toBe('signature_input_malformed');
@@ -267,7 +267,7 @@ describe('the parser', () => {
     expect(input((value) => value.replace(/created=\d+/, 'created=-1'))).toBe('mac');
   });
 
-  it('survives values that can be read and not be written', () => {
+  it('rejects values that can be parsed but not serialised', () => {
     for (const odd of [
       '@999999999999999',
       '@-999999999999999',
@@ -287,7 +287,7 @@ describe('the parser', () => {
     }
   });
 
-  it('is quick with very long headers', () => {
+  it('takes linear time for very long headers', () => {
     const long = 'a'.repeat(1 << 20);
     expect(outcome(withField(sign(), 'signature-input', () => `sv=("${long}`))).toBe(
       'signature_input_malformed',
@@ -296,7 +296,7 @@ describe('the parser', () => {
     expect(outcome(withField(sign(), 'signature', () => `sv=:${long}:`))).toBe('mac');
   });
 
-  it('reads pairs from the flat list of Node, a name without value included', () => {
+  it('reads pairs from Node’s flat list of raw headers, including a name without a value', () => {
     expect(headerPairs(['A', '1', 'a', '2'])).toEqual([
       ['A', '1'],
       ['a', '2'],
@@ -307,7 +307,7 @@ describe('the parser', () => {
 });
 
 describe('the signature base', () => {
-  it('ends its lines with LF, the last one without', () => {
+  it('separates its lines by LF, with none at the end', () => {
     const message = { ...sign(), query: '?a=b' };
     expect(signatureBase(message, ['@method', '@query', 'sv-ticket'], '()')).toBe(
       '"@method": POST\n"@query": ?a=b\n"sv-ticket": aaaa.bbbb.cccc\n"@signature-params": ()',

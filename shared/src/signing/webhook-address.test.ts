@@ -52,7 +52,7 @@ describe('the address of a webhook', () => {
     ['path', 'https://hook.example/ä'],
     ['path', 'https://hook.example/a/../b'],
     ['path', 'https://hook.example/./a'],
-  ])('is refused by %s: %s', (reason, text) => {
+  ])('is rejected with %s: %s', (reason, text) => {
     expect(parseWebhookUrl(text)).toEqual({ ok: false, reason });
     expect(() => authorityOf(text)).toThrow(RangeError);
     expect(() => signedPath(text, '/v1/health')).toThrow(RangeError);

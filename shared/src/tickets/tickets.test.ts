@@ -53,11 +53,14 @@ const forge = (header: string, claims: string): string => {
 };
 
 describe('a ticket', () => {
-  it.each<TicketClaims>([CREDENTIAL, STORE, PROXY])('comes back as it was issued: %o', (claims) => {
-    expect(verifyTicket(issueTicket(claims, KEY), policyFor(claims.op))).toEqual(claims);
-  });
+  it.each<TicketClaims>([CREDENTIAL, STORE, PROXY])(
+    'is verified with the claims that it was issued with: %o',
+    (claims) => {
+      expect(verifyTicket(issueTicket(claims, KEY), policyFor(claims.op))).toEqual(claims);
+    },
+  );
 
-  it('for a credential names a grant, unless it is for an owner', () => {
+  it('for a credential names a grant, unless it is for the owner', () => {
     const { gnt: _, ...ungranted } = CREDENTIAL;
     const forSubject = (sub: string): string =>
       outcome(issueTicket({ ...ungranted, sub }, KEY), policyFor('credential'));
@@ -68,7 +71,7 @@ describe('a ticket', () => {
     ]);
   });
 
-  it('has exactly three header members, in a header made once for each key id', () => {
+  it('has exactly three header members, and its header is cached by key id', () => {
     const headerOf = (id: string): unknown => {
       const [header = ''] = issueTicket(STORE, { ...KEY, id }).split('.');
       return JSON.parse(Buffer.from(header, 'base64url').toString());
@@ -77,7 +80,7 @@ describe('a ticket', () => {
       expect(headerOf(id)).toEqual({ alg: 'HS256', typ: 'sv-ticket+jwt', kid: id });
   });
 
-  it('loses claims that are not known, and names that mean something to JavaScript', () => {
+  it('is read without unknown claims and without names that are special in JavaScript', () => {
     const claims = JSON.stringify({ ...STORE, admin: true, toString: 'x', ifv: null });
     const { ifv: _, ...known } = STORE;
     expect(
@@ -85,7 +88,7 @@ describe('a ticket', () => {
     ).toEqual(known);
   });
 
-  it('holds 30 seconds either way and not a millisecond longer', () => {
+  it('is valid with a clock difference of 30 seconds, and not a millisecond more', () => {
     const ticket = issueTicket(CREDENTIAL, KEY);
     const at = (ms: number): string => outcome(ticket, policyFor('credential', { nowMs: NOW * 1000 + ms }));
     expect(at(-30_000)).toBe('accepted');
@@ -95,7 +98,7 @@ describe('a ticket', () => {
     expect(ticketClaimUntil(CREDENTIAL)).toBe(NOW + 90);
   });
 
-  it('is for one purpose', () => {
+  it('is valid for one purpose', () => {
     const ops = [CREDENTIAL, STORE, PROXY];
     for (const issued of ops) {
       for (const { op } of ops) {
@@ -114,11 +117,11 @@ describe('a ticket', () => {
     ],
     ['a malformed key id', () => issueTicket(STORE, { id: 'a.b', secret: Buffer.alloc(32) })],
     ['more than 4096 characters', () => issueTicket({ ...STORE, iss: 'x'.repeat(4000) }, KEY)],
-  ])('is not issued with %s', (_case, issue) => {
+  ])('cannot be issued with %s', (_case, issue) => {
     expect(issue).toThrow(RangeError);
   });
 
-  it('is refused under a key of another length', () => {
+  it('is rejected under a key of another length', () => {
     for (const bytes of [0, 16, 31, 33, 36]) {
       expect(
         outcome(issueTicket(STORE, KEY), policyFor('store', { keyFor: () => Buffer.alloc(bytes, 7) })),
@@ -126,7 +129,7 @@ describe('a ticket', () => {
     }
   });
 
-  it('asks for the key by exactly the id in its header', () => {
+  it('is verified with the key of exactly the id in its header', () => {
     const asked: string[] = [];
     const keyFor = (kid: string): undefined => void asked.push(kid);
     expect(outcome(issueTicket(STORE, { ...KEY, id: 'toString' }), policyFor('store', { keyFor }))).toBe(
@@ -137,7 +140,7 @@ describe('a ticket', () => {
 });
 
 describe('any one bit flipped (R15)', () => {
-  it('in a ticket is refused', () => {
+  it('in a ticket is rejected', () => {
     fc.assert(
       fc.property(fc.constantFrom(CREDENTIAL, STORE, PROXY), fc.nat(1 << 20), (claims, bit) => {
         const bytes = Buffer.from(issueTicket(claims, KEY), 'latin1');
@@ -149,7 +152,7 @@ describe('any one bit flipped (R15)', () => {
     );
   });
 
-  it('in the key is refused', () => {
+  it('in the key is rejected', () => {
     fc.assert(
       fc.property(fc.nat(255), (bit) => {
         const key = Buffer.from(KEY.secret);
@@ -161,7 +164,7 @@ describe('any one bit flipped (R15)', () => {
 });
 
 describe('the reader of tickets', () => {
-  it('throws nothing but its own refusal, whatever text it gets', () => {
+  it('throws only its own error, for any text', () => {
     const part = fc.oneof(
       fc.string(),
       fc.base64String(),
@@ -177,7 +180,7 @@ describe('the reader of tickets', () => {
     );
   });
 
-  it('throws nothing but its own refusal, whatever the signed claims hold', () => {
+  it('throws only its own error, for any signed claims', () => {
     const header = '{"alg":"HS256","typ":"sv-ticket+jwt","kid":"k1"}';
     const claim = fc.constantFrom(
       'iss',
@@ -204,7 +207,7 @@ describe('the reader of tickets', () => {
     );
   });
 
-  it('throws nothing but its own refusal, whatever the signed header holds', () => {
+  it('throws only its own error, for any signed header', () => {
     fc.assert(
       fc.property(
         fc.oneof(
