@@ -116,7 +116,7 @@ describe('against jose', () => {
     'expired for 30 seconds',
     'a MAC with padding',
     'a space at the end',
-    'the same MAC with unused bits set',
+    'the same MAC in another spelling: unused bits set',
     'a member twice',
     'a claim twice',
     'the audience as a list',

@@ -3,7 +3,7 @@ import { ManualClock } from '@svault/shared';
 import { createSlidingWindow } from './sliding-window.ts';
 
 describe('A sliding window', () => {
-  it('permits its limit, then names the seconds until the oldest event leaves it', () => {
+  it('allows its limit, then returns the seconds until the oldest event leaves it', () => {
     const clock = new ManualClock();
     const window = createSlidingWindow({ clock, limit: 2, windowMs: 60_000 });
     expect(window.take('a')).toBeUndefined();
@@ -15,7 +15,7 @@ describe('A sliding window', () => {
     expect(window.take('a')).toBeUndefined();
   });
 
-  it('does not open when the wall clock jumps', () => {
+  it('does not depend on the wall clock', () => {
     const clock = new ManualClock();
     const window = createSlidingWindow({ clock, limit: 1, windowMs: 60_000 });
     window.take('a');

@@ -125,7 +125,7 @@ function testsOn(make: () => TightPlace): void {
   };
   const DELIVERED = `SELECT count(*) FROM audit_log WHERE event_type = 'CREDENTIAL_DELIVERED' AND outcome = 'success'`;
 
-  test('store, credential, audit and signed requests answer 503, and go on as soon as there is room', async () => {
+  test('store, credential, audit and signed requests answer 503, and work again once there is room', async () => {
     const place = make();
     const webhook = await webhookIn(place);
     const big = { tokenType: 'PlainText', value: 'x'.repeat(60 * KIB) };
@@ -189,7 +189,7 @@ function testsOn(make: () => TightPlace): void {
     expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
   });
 
-  test('stores at the edge are whole or not there', async () => {
+  test('stores at the limit are complete or absent', async () => {
     const place = make();
     const webhook = await webhookIn(place);
     let stored = 0;
@@ -251,7 +251,7 @@ function testsOn(make: () => TightPlace): void {
     expect(await runWebhook(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
   });
 
-  test('it stops, and starts again once there is room, with everything that it answered for', async () => {
+  test('it stops, and starts again once there is room, with everything that it confirmed', async () => {
     const place = make();
     const webhook = await webhookIn(place);
     place.shrink(0);

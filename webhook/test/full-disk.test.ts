@@ -26,7 +26,7 @@ describe('a full disk (R21)', () => {
     return { context, listener };
   }
 
-  it('is 503 without a credential, and heals by itself', async () => {
+  it('is 503 without a credential, and works again once there is room', async () => {
     const webhook = await webhookOfTest();
     await webhook.stop();
     const { context, listener } = await served(webhook);

@@ -12,7 +12,7 @@ import { command } from './support/run-webhook.ts';
 
 const plain = (value: string) => ({ tokenType: 'PlainText', value });
 
-test('No secret is in a log, a file, a backup, a metric or an answer that is not its delivery', async () => {
+test('No secret is in a log, a file, a backup, a metric or a response other than its delivery', async () => {
   const log = new LogSink();
   const logger = createLogger({ name: 'webhook', level: 'trace', format: 'json', destination: log });
   const webhook = await webhookOfTest({ logger, env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });

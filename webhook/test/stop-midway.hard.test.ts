@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test('a token that was rotated without a waiting caller is the stored one at the next start', async () => {
+test('a token that was rotated without a waiting caller is stored at the next start', async () => {
   const { webhook, provider } = bench;
   await bench.store('late');
   const ticket = webhook.credentialTicket('late');

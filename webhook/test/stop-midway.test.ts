@@ -22,7 +22,7 @@ async function untilItListensNoMore(url: string): Promise<void> {
   await expect.poll(isGone, { interval: 10 }).toBe(true);
 }
 
-describe('a stop while a provider is asked', () => {
+describe('a stop during a provider call', () => {
   /** Has a provider answer only once the webhook takes no requests any more, and starts it again. */
   async function stopWhile<T>(begin: () => Promise<T>): Promise<T> {
     const { provider, webhook } = bench;
@@ -45,13 +45,13 @@ describe('a stop while a provider is asked', () => {
     expect(provider.calls).toHaveLength(before);
   };
 
-  it('waits for a token that is fetched, hands it out and has stored it', async () => {
+  it('waits for a refresh of a fetched token, delivers it and has stored it', async () => {
     await bench.store('fetched');
     expect(bench.provider.gave(await stopWhile(() => bench.fetch('fetched')))).toBe(true);
     await expectStored('fetched');
   });
 
-  it('waits for one that the service asked for', async () => {
+  it('waits for one that the control plane requested', async () => {
     await bench.store('notified');
     const { json } = await stopWhile(() => bench.notify('notified'));
     expect(json.outcome).toBe('refreshed');
@@ -71,7 +71,7 @@ describe('a stop while a provider is asked', () => {
     await expectStored('accepted');
   });
 
-  it('waits for one that is refreshed under a lease', async () => {
+  it('waits for one under a lease', async () => {
     await bench.store('leased', { provider: { mediated: true, clientSecret: undefined } });
     const { leaseId } = (await bench.refresh({ phase: 'get', serviceName: 'leased' })).json;
     const { json } = await stopWhile(() =>
@@ -81,7 +81,7 @@ describe('a stop while a provider is asked', () => {
     await expectStored('leased');
   });
 
-  it('tells whoever waits for the end of a lease that it stops, and begins no call then', async () => {
+  it('answers requests that wait for a lease, and starts no call for them', async () => {
     await bench.store('waited for');
     await bench.refresh({ phase: 'get', serviceName: 'waited for' });
     const asking = bench.fetch('waited for');
@@ -95,7 +95,7 @@ describe('a stop while a provider is asked', () => {
   });
 });
 
-it('a stop while a credential is minted lets it come, and writes down that it was delivered', async () => {
+it('a stop while a credential is minted waits for it, and logs its delivery', async () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const { promise: stops, resolve: release } = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
@@ -128,7 +128,7 @@ it('a stop while a credential is minted lets it come, and writes down that it wa
   await provider.stop();
 });
 
-it('a stop while the service binds lets it have its key, which is good afterwards', async () => {
+it('a stop during a binding waits for it, and its key is valid afterwards', async () => {
   const fixture = await startFixture();
   const { code } = await fixture.connect();
   const body = {

@@ -161,11 +161,11 @@ async function loadAndStop(patience: number): Promise<Readonly<Record<string, nu
   return failures;
 }
 
-test('whoever goes where it is told to loses nothing: each answer is stored, used up and in the log', async () => {
+test('a caller that reconnects when it is told to close loses nothing: each answered step is stored, consumed and logged', async () => {
   for (let round = 0; round < ROUNDS; round++) expect(await loadAndStop(FEW)).toEqual({});
 });
 
-test('whoever comes back until nobody listens gets every answer whole; for what gets none, nothing was done', async () => {
+test('a caller that keeps connecting until the webhook is gone gets each response complete; unanswered requests have no effect', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const { new: _fresh, ...others } = await loadAndStop(Infinity);
     expect(others).toEqual({});

@@ -29,7 +29,7 @@ afterEach(() => {
   return webhook.remove();
 });
 
-test('a webhook whose last write fails gives everything back all the same, and says so', async () => {
+test('a webhook whose last write fails releases everything, and reports the failure', async () => {
   const db = new Database(join(webhook.dataDir, 'webhook.db'));
   // As a full disk would, this refuses the floor that is written at a stop.
   db.exec(`CREATE TRIGGER refused BEFORE INSERT ON time_floor BEGIN SELECT RAISE(ABORT, 'no room'); END`);
@@ -44,7 +44,7 @@ test('a webhook whose last write fails gives everything back all the same, and s
   expect((await webhook.signed('/v1/health')).status).toBe(200);
 });
 
-test('a webhook that is to stop is not ready, and does all its work until its time is over', async () => {
+test('a webhook that is about to stop is not ready, and serves until its drain time has passed', async () => {
   const { url } = webhook;
   expect((await webhook.send('/readyz')).status).toBe(200);
   const stopped = webhook.stop();
@@ -62,7 +62,7 @@ test('a webhook that is to stop is not ready, and does all its work until its ti
   await expect(fetch(`${url}/healthz`)).rejects.toThrow();
 });
 
-test('a stream that an agent listens on ends in order at the stop, and the use of its credential is in the log', async () => {
+test('a stream in progress ends in order at the stop, and the use of its credential is in the log', async () => {
   const upstream = await startUpstream((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
   });

@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => end());
 
-describe('refused bodies on a loaded machine', async () => {
+describe('rejected bodies on a loaded machine', async () => {
   await import('./http/bad-http.test.ts');
 });
 describe('a stop on a loaded machine', async () => {

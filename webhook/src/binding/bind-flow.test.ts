@@ -3,7 +3,7 @@ import { ManualClock } from '@svault/shared';
 import { createBindOffers } from './bind-flow.ts';
 
 describe('bind offers', () => {
-  it('are taken once', () => {
+  it('can be used once', () => {
     const offers = createBindOffers({ clock: new ManualClock() });
     const { token, hmacHash } = offers.make();
     expect(offers.take(token)?.hmacHash).toBe(hmacHash);
@@ -11,12 +11,12 @@ describe('bind offers', () => {
     expect(offers.take('')).toBeUndefined();
   });
 
-  it('each have a secret of their own', () => {
+  it('each have a different secret', () => {
     const offers = createBindOffers({ clock: new ManualClock() });
     expect(offers.make().hmacHash).not.toBe(offers.make().hmacHash);
   });
 
-  it('end after ten minutes of the monotonic clock', () => {
+  it('expire after ten minutes of the monotonic clock', () => {
     const clock = new ManualClock();
     const offers = createBindOffers({ clock });
     const { token } = offers.make();
@@ -25,7 +25,7 @@ describe('bind offers', () => {
     expect(offers.take(token)).toBeUndefined();
   });
 
-  it('are bounded: the oldest gives way', () => {
+  it('are limited in number: the oldest is dropped', () => {
     const offers = createBindOffers({ clock: new ManualClock() });
     const first = offers.make();
     const others = Array.from({ length: 16 }, () => offers.make());

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { connectPage, refusedPage, setupTokenPage } from './bind-page.ts';
 
 describe('the bind page', () => {
-  it('labels its field and can be sent with the keyboard', () => {
+  it('labels its field and can be submitted with the keyboard', () => {
     const html = setupTokenPage();
     expect(html).toContain('<html lang="en">');
     expect(html).toContain('<label for="setup-token">');
@@ -10,13 +10,13 @@ describe('the bind page', () => {
     expect(html).toContain('<button type="submit">');
   });
 
-  it('names a problem where assistive technology finds it', () => {
+  it('reports a problem where assistive technology finds it', () => {
     const html = setupTokenPage({ problem: 'wrong' });
     expect(html).toContain('role="alert" id="problem">wrong<');
     expect(html).toContain('aria-describedby="problem"');
   });
 
-  it('has no script and no attribute that runs one', () => {
+  it('has no script and no attribute that could run one', () => {
     const pages = [
       setupTokenPage(),
       connectPage({ serviceUrl: 'https://vault.example', hmacHash: 'ab'.repeat(32), token: 't' }),
@@ -25,7 +25,7 @@ describe('the bind page', () => {
     for (const html of pages) expect(html).not.toMatch(/<script|\son\w+=|javascript:|style="/i);
   });
 
-  it('shows address and fingerprint, and escapes what it shows', () => {
+  it('shows address and fingerprint, and escapes both', () => {
     const html = connectPage({ serviceUrl: 'https://a/<b>"&\'', hmacHash: '0123456789abcdef', token: 't"' });
     expect(html).toContain('https://a/&lt;b&gt;&quot;&amp;&#39;');
     expect(html).toContain('0123 4567 89ab cdef');

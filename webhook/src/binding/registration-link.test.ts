@@ -4,7 +4,7 @@ import { fingerprintOf, hmacHashOf, registrationLink } from './registration-link
 
 describe('the registration link', () => {
   // spec: URL parameters: code (one-time UUID, 5-minute lifetime), webhook_url (base64-encoded), hmac_hash (SHA-256 hash of the webhook's HMAC secret).
-  it('carries code, address in base64url and the hash of the secret', () => {
+  it('contains the code, the address in base64url and the hash of the secret', () => {
     const hmacHash = hmacHashOf(new Uint8Array(32).fill(7));
     expect(hmacHash).toBe(createHash('sha256').update(Buffer.alloc(32, 7)).digest('hex'));
     const link = new URL(
@@ -23,7 +23,7 @@ describe('the registration link', () => {
     expect(link.searchParams.get('hmac_hash')).toBe(hmacHash);
   });
 
-  it('shows the first 16 digits in fours', () => {
+  it('shows the first 16 digits in groups of four', () => {
     expect(fingerprintOf('0123456789abcdef'.padEnd(64, 'f'))).toBe('0123 4567 89ab cdef');
   });
 });

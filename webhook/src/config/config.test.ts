@@ -22,7 +22,7 @@ function problems(env: NodeJS.ProcessEnv): readonly string[] {
 }
 
 describe('webhookConfig', () => {
-  it('needs little and has defaults for the rest', () => {
+  it('has defaults for all settings but the required ones', () => {
     expect(webhookConfig(ENV)).toMatchObject({
       listen: { host: '127.0.0.1', port: 8090 },
       dataDir: '.svault/webhook',
@@ -53,14 +53,14 @@ describe('webhookConfig', () => {
     ['SV_DRAIN_SECONDS', { SV_DRAIN_SECONDS: '31' }],
     ['SV_DRAIN_SECONDS', { SV_DRAIN_SECONDS: '1.5' }],
     ['SV_WEBHOOK_LISTENS', { SV_WEBHOOK_LISTENS: '127.0.0.1:1' }],
-  ])('names %s when it does not fit, and shows no value', (name, env) => {
+  ])('names an invalid %s, without its value', (name, env) => {
     const [problem, ...others] = problems({ ...ENV, ...env });
     expect(others).toEqual([]);
     expect(problem).toMatch(new RegExp(`^${name}\\b`));
     expect(problem).not.toContain(KEY.slice(1));
   });
 
-  it('knows the settings of the other program', () => {
+  it('recognises the settings of the control plane', () => {
     expect(problems({ ...ENV, SV_MASTER_KEY: 'x', SV_LIMIT_KEY_REVEAL: '1' })).toEqual([]);
   });
 });

@@ -6,12 +6,12 @@ const request = (url: string, ...rawHeaders: string[]): IncomingMessage =>
   ({ url, rawHeaders }) as unknown as IncomingMessage;
 
 describe('the ticket of a credential request', () => {
-  it('is the one parameter', () => {
+  it('is the query parameter', () => {
     expect(credentialTicketOf(request('/v1/credential?ticket=a.b.c'))).toBe('a.b.c');
     expect(credentialTicketOf(request('/v1/credential?x=1&ticket=a.b.c'))).toBe('a.b.c');
   });
 
-  it('is none where two parameters were sent, even equal or encoded ones', () => {
+  it('is missing if the parameter is repeated, even with equal or encoded values', () => {
     expect(credentialTicketOf(request('/v1/credential?ticket=a&ticket=a'))).toBeUndefined();
     expect(credentialTicketOf(request('/v1/credential?ticket=a&%74icket=b'))).toBeUndefined();
     expect(
@@ -19,12 +19,12 @@ describe('the ticket of a credential request', () => {
     ).toBeUndefined();
   });
 
-  it('is the parameter where a bearer arrives beside it', () => {
+  it('is the parameter, even if a bearer token is sent too', () => {
     const sent = request('/v1/credential?ticket=a.b.c', 'Authorization', 'Bearer svagent_key');
     expect(credentialTicketOf(sent)).toBe('a.b.c');
   });
 
-  it('is the bearer where there is no parameter', () => {
+  it('is the bearer token without a parameter', () => {
     expect(credentialTicketOf(request('/v1/credential', 'authorization', 'bearer a.b.c'))).toBe('a.b.c');
     expect(credentialTicketOf(request('/v1/credential?tickets=x', 'authorization', 'Bearer a'))).toBe('a');
     expect(credentialTicketOf(request('/v1/credential'))).toBeUndefined();
@@ -32,7 +32,7 @@ describe('the ticket of a credential request', () => {
 });
 
 describe('the bearer ticket', () => {
-  it('is none for another scheme, several words, or two headers', () => {
+  it('is missing for another scheme, several words, or two headers', () => {
     expect(bearerTicketOf(request('/v1/store', 'Authorization', 'Basic abc'))).toBeUndefined();
     expect(bearerTicketOf(request('/v1/store', 'Authorization', 'Bearer a b'))).toBeUndefined();
     expect(bearerTicketOf(request('/v1/store', 'Authorization', 'Bearer'))).toBeUndefined();
@@ -41,7 +41,7 @@ describe('the bearer ticket', () => {
     ).toBeUndefined();
   });
 
-  it('is not read from the address', () => {
+  it('is not read from the query', () => {
     expect(bearerTicketOf(request('/v1/store?ticket=a.b.c'))).toBeUndefined();
   });
 });

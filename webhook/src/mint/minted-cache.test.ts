@@ -19,7 +19,7 @@ function minter(clock: ManualClock, lifeMs: number | undefined) {
 }
 
 describe('minted credentials', () => {
-  it('are kept until two thirds of their life are over', async () => {
+  it('are cached for two thirds of their lifetime', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock });
     const { mint } = minter(clock, 3_600_000);
@@ -34,7 +34,7 @@ describe('minted credentials', () => {
     expect((await cache.obtain(WHOM, mint)).accessToken.reveal()).toBe('token 2');
   });
 
-  it('are not taken for fresh by a clock that was set back', async () => {
+  it('are not considered fresh by a clock that was set back', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock });
     await cache.obtain(WHOM, minter(clock, 3_600_000).mint);
@@ -42,7 +42,7 @@ describe('minted credentials', () => {
     expect(cache.atHand(WHOM)).toBeUndefined();
   });
 
-  it('do not live longer because a clock that was ahead is set back, or one of the two stands still', async () => {
+  it('do not live longer if a clock that ran ahead is set back, or if one of the two clocks stops', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock });
     await cache.obtain(WHOM, minter(clock, 3_600_000).mint);
@@ -56,7 +56,7 @@ describe('minted credentials', () => {
     expect(cache.atHand(WHOM)).toBeUndefined();
   });
 
-  it('are each caller’s own, and each version’s', async () => {
+  it('are cached by caller and by version', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock });
     const { mint } = minter(clock, 3_600_000);
@@ -66,7 +66,7 @@ describe('minted credentials', () => {
     expect(cache.atHand({ serviceName: 'aws",1,"agt_a', version: 1, caller: '' })).toBeUndefined();
   });
 
-  it.each([undefined, 0, -5_000])('are not kept with a life of %s', async (lifeMs) => {
+  it.each([undefined, 0, -5_000])('are not cached with a lifetime of %s', async (lifeMs) => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock });
     const { mint, made } = minter(clock, lifeMs);
@@ -75,7 +75,7 @@ describe('minted credentials', () => {
     expect(made()).toBe(2);
   });
 
-  it('are minted once for a hundred who wait, and anew after a failure, which all of them see', async () => {
+  it('are minted once for a hundred concurrent callers, and again after a failure, which all of them get', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock });
     let calls = 0;
@@ -94,7 +94,7 @@ describe('minted credentials', () => {
     expect(made()).toBe(1);
   });
 
-  it('are bounded: whoever was not heard of for longest is minted for anew', async () => {
+  it('are limited in number: the least recently used is dropped', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock, maxKept: 2 });
     const { mint } = minter(clock, 60_000);
@@ -110,7 +110,7 @@ describe('minted credentials', () => {
     ]);
   });
 
-  it('are bounded by what they hold, too', async () => {
+  it('are limited in size', async () => {
     const clock = new ManualClock(START);
     const cache = createMintedCache({ clock, maxCharacters: 100_000 });
     const large = async (): Promise<NewCredential> => ({

@@ -37,7 +37,7 @@ describe('TOTP', () => {
     }
   });
 
-  it('tells for how many seconds a code holds: from the whole period down to one', () => {
+  it('returns for how many seconds a code is valid, from the whole period down to one', () => {
     const at = (ms: number, period = 30) =>
       totpCode(new ManualClock(ms), { algorithm: 'SHA1', digits: 6, period }, new Secret(SEEDS.SHA1));
     const start = 1_800_000_000_000;

@@ -72,7 +72,7 @@ describe('the host of an upstream', () => {
     '',
     'https://',
     'https://api.test/ a',
-  ])('is not looked for in %j', (url) => {
+  ])('is rejected in %j', (url) => {
     expect(problem(url, ['*'])).toBe('url');
   });
 });
@@ -81,7 +81,7 @@ describe('the header of a marker', () => {
   const at = (templates: Record<string, string>, allowed?: readonly string[]) =>
     problem('https://api.test', ['api.test'], templates, allowed);
 
-  it('is one that was sealed, in any case', () => {
+  it('may be a sealed one, in any case', () => {
     expect(at({ Authorization: 'Bearer ${TOKEN}', 'x-plain': 'x' })).toBeUndefined();
     expect(at({ 'x-key': '$<TOKEN>' }, ['X-Key'])).toBeUndefined();
   });
@@ -90,11 +90,11 @@ describe('the header of a marker', () => {
     { 'x-other': '${TOKEN}' },
     { 'x-other': 'a $<TOKEN>' },
     { authorization: 'Bearer ${TOKEN}', cookie: 's=${TOKEN}' },
-  ])('is refused elsewhere: %j', (templates) => {
+  ])('is rejected if it is not sealed: %j', (templates) => {
     expect(at(templates as unknown as Record<string, string>)).toBe('marker');
   });
 
-  it('is nowhere where none was sealed', () => {
+  it('is always rejected if none is sealed', () => {
     expect(at({ authorization: '${TOKEN}' }, [])).toBe('marker');
   });
 
@@ -118,13 +118,13 @@ describe('the header of a marker', () => {
     'a:b',
     'a\r\nb',
     '',
-  ])('never decides how a message travels: %j', (name) => {
+  ])('never is a header of the connection or the framing: %j', (name) => {
     expect(at({ [name]: 'x' }, [name])).toBe('header');
     expect(at({ [name]: '${TOKEN}' }, [name])).toBe('header');
   });
 });
 
-describe('the message of a refusal', () => {
+describe('the message of a denied host', () => {
   const said = (upstreamUrl: string, serviceName = 'slack') =>
     destinationMessage('host', { upstreamUrl, serviceName });
 
@@ -143,7 +143,7 @@ describe('the message of a refusal', () => {
     ['https://api.test/', 'slack; id'],
     ['https://api.test/', '--help'],
     ['https://api.test/', '$(id)'],
-  ])('holds no command where a shell would run more than it: %s of %s', (url, name) => {
+  ])('has no command that a shell could misread: %s of %s', (url, name) => {
     expect(said(url, name)).not.toMatch(/svault|id/);
   });
 });

@@ -32,11 +32,11 @@ describe('a template', () => {
     },
   );
 
-  it('is not taken from a changed row with a line feed in it', () => {
+  it('is rejected with a line feed from a changed row', () => {
     expect(injected('a\r\nx-evil: 1', 'abc')).toBeUndefined();
   });
 
-  it('is looked at in one pass, whatever the secret is', () => {
+  it('is expanded in one pass, whatever the secret is', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('${TOKEN}', '$<TOKEN>', '${', 'TOKEN', '}', '$<', '>', 'x')),
@@ -49,7 +49,7 @@ describe('a template', () => {
     );
   });
 
-  it('cannot multiply the secret without bound', () => {
+  it('cannot repeat the secret without limit', () => {
     const token = 'x'.repeat(64 * 1024);
     expect(injected('${TOKEN}', token)).toBe(token);
     expect(injected('${TOKEN}'.repeat(3), token)).toBeUndefined();
@@ -58,7 +58,7 @@ describe('a template', () => {
   });
 });
 
-it('names are in lower case, and one spelling wins', () => {
+it('header names are in lower case, and one spelling wins', () => {
   const headers = injectToken({ 'X-A': '1', __proto__x: '2', 'x-a': '3' }, 't');
   expect([...(headers ?? [])]).toEqual([
     ['x-a', '3'],

@@ -16,7 +16,7 @@ describe('the request (RFC 6749 section 6)', () => {
     });
   const grant = 'grant_type=refresh_token&refresh_token=rt%2B%2F%3D';
 
-  it('encodes both halves of Basic as a form does (section 2.3.1)', () => {
+  it('form-encodes both parts of Basic credentials (section 2.3.1)', () => {
     const { headers, body: form } = request('client_secret_basic');
     const [, encoded = ''] = headers['authorization']?.split(' ') ?? [];
     expect(Buffer.from(encoded, 'base64').toString()).toBe('a+client:s%3A%25%2B+%C3%BC');
@@ -32,19 +32,19 @@ describe('the request (RFC 6749 section 6)', () => {
         '&client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer' +
         '&client_assertion=a.b.c',
     ],
-  ] as const)('authenticates by %s in the form alone', (method, form) => {
+  ] as const)('authenticates by %s in the form only', (method, form) => {
     expect(request(method).body).toBe(form);
     expect(request(method).headers).not.toHaveProperty('authorization');
   });
 
-  it('asks for the sealed scope', () => {
+  it('requests the sealed scope', () => {
     const { body: form } = refreshRequest({ ...PROVIDER, authMethod: 'none', scope: 'a b' }, TOKEN, {});
     expect(new URLSearchParams(form).get('scope')).toBe('a b');
   });
 });
 
-describe('the answer', () => {
-  it('is a pair, or a token beside the former refresh token', () => {
+describe('the response', () => {
+  it('has a new pair, or an access token for the same refresh token', () => {
     const pair = answered({ access_token: 'at', refresh_token: 'rt2', expires_in: 60, token_type: 'Bearer' });
     expect(pair.kind === 'pair' && [pair.accessToken.reveal(), pair.refreshToken?.reveal()]).toEqual([
       'at',
@@ -69,7 +69,7 @@ describe('the answer', () => {
     [null, undefined],
     [undefined, undefined],
     [true, undefined],
-  ])('that says expires_in %j lives for %j seconds', (expiresIn, expected) => {
+  ])('with expires_in %j is valid for %j seconds', (expiresIn, expected) => {
     expect(answered({ access_token: 'at', expires_in: expiresIn })).toMatchObject({
       expiresInSeconds: expected,
     });
@@ -80,7 +80,7 @@ describe('the answer', () => {
     ['invalid_grant', 401],
     ['bad_refresh_token', 200],
     ['invalid_refresh_token', 200],
-  ])('%s with status %i refuses the refresh token', (error, status) => {
+  ])('%s with status %i rejects the refresh token', (error, status) => {
     expect(answered({ error }, status)).toEqual({ kind: 'refused' });
   });
 
@@ -91,21 +91,18 @@ describe('the answer', () => {
     [{ access_token: 'a'.repeat(9) + '\n' }, 200, 'no access token'],
     [[], 200, 'no access token'],
     ['text', 200, 'no JSON object'],
-  ])(
-    '%j with status %i is a failure, told without anything that the provider wrote',
-    (value, status, reason) => {
-      expect(answered(value, status)).toEqual({ kind: 'failed', code: 'PROVIDER_ERROR', reason });
-    },
-  );
+  ])('%j with status %i is a failure, reported without any text of the provider', (value, status, reason) => {
+    expect(answered(value, status)).toEqual({ kind: 'failed', code: 'PROVIDER_ERROR', reason });
+  });
 
-  it('is read though it has a byte order mark or a name twice: it may hold a rotated token', () => {
+  it('is accepted with a byte order mark or a repeated name, since it may have a rotated token', () => {
     const text = '\u{feff}{"access_token":"a","access_token":"b","refresh_token":"rt2"}';
     expect(readTokenAnswer({ status: 200, body: Buffer.from(text) })).toMatchObject({ kind: 'pair' });
   });
 });
 
 describe('the call', () => {
-  it('is told 8 s and 64 KiB, and tells nothing of an error that it does not know', async () => {
+  it('is limited to 8 s and 64 KiB, and does not report the text of an unknown error', async () => {
     let made: EgressRequest | undefined;
     const answer = await callProvider(
       {

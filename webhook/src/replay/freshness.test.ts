@@ -4,13 +4,13 @@ import { createFreshnessCheck } from './freshness.ts';
 const FLOOR = 1_000_000_000;
 
 describe('freshness', () => {
-  it('refuses what ended below the floor, and nothing else', () => {
+  it('rejects requests that expired below the time floor, and no others', () => {
     const isFresh = createFreshnessCheck({ floor: { nowMs: () => FLOOR }, restoredAtMs: undefined });
     expect(isFresh(FLOOR / 1000 - 90, FLOOR - 1)).toBe('below_time_floor');
     expect(isFresh(FLOOR / 1000 - 90, FLOOR)).toBeUndefined();
   });
 
-  it('refuses what was made up to 30 s after a restore (PROTOCOL.md section 4)', () => {
+  it('rejects requests made up to 30 s after a restore (PROTOCOL.md section 4)', () => {
     const isFresh = createFreshnessCheck({ floor: { nowMs: () => 0 }, restoredAtMs: FLOOR });
     const restored = FLOOR / 1000;
     expect(isFresh(restored - 10, Infinity)).toBe('before_restore');

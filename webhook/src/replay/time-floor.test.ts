@@ -18,7 +18,7 @@ function memoryStore(): TimeFloorStore & { writes: number } {
 }
 
 describe('the time floor', () => {
-  it('is 0 until a reading was confirmed, whatever the wall clock says', () => {
+  it('is 0 until a request has confirmed the time, whatever the wall clock says', () => {
     const clock = new ManualClock(START);
     const floor = createTimeFloor({ clock, store: memoryStore() });
     clock.advance(60_000);
@@ -26,7 +26,7 @@ describe('the time floor', () => {
     expect(floor.latestMs()).toBe(START + 60_000);
   });
 
-  it('goes on by the monotonic clock when the wall clock is set back', () => {
+  it('follows the monotonic clock after the wall clock is set back', () => {
     const clock = new ManualClock(START);
     const floor = createTimeFloor({ clock, store: memoryStore() });
     floor.confirm(clock.now());
@@ -36,7 +36,7 @@ describe('the time floor', () => {
     expect(floor.latestMs()).toBe(START + 10_000);
   });
 
-  it('does not follow a wall clock that runs ahead unconfirmed', () => {
+  it('does not follow a wall clock that no request confirms', () => {
     const clock = new ManualClock(START);
     const floor = createTimeFloor({ clock, store: memoryStore() });
     floor.confirm(clock.now());
@@ -46,7 +46,7 @@ describe('the time floor', () => {
     expect(floor.latestMs()).toBe(START);
   });
 
-  it('never falls by a confirmation', () => {
+  it('is never lowered by a confirmation', () => {
     const clock = new ManualClock(START);
     const floor = createTimeFloor({ clock, store: memoryStore() });
     floor.confirm(START);
@@ -54,7 +54,7 @@ describe('the time floor', () => {
     expect(floor.nowMs()).toBe(START);
   });
 
-  it('survives a restart under a clock that was set back in between', () => {
+  it('survives a restart with a clock that was set back', () => {
     const store = memoryStore();
     const floor = createTimeFloor({ clock: new ManualClock(START), store });
     floor.confirm(START);
@@ -63,7 +63,7 @@ describe('the time floor', () => {
     expect(restarted.nowMs()).toBe(START);
   });
 
-  it('is written down only when it rose enough', () => {
+  it('is stored only after it rose enough', () => {
     const clock = new ManualClock(START);
     const store = memoryStore();
     const floor = createTimeFloor({ clock, store });

@@ -51,7 +51,7 @@ const states = (): Record<string, string> =>
   Object.fromEntries(store.keys().map(({ id, state }) => [id, state]));
 
 describe('the keys of a binding', () => {
-  it('go from pending to current to former, one of each at most', () => {
+  it('are pending, then current, then former, at most one of each', () => {
     store.startBinding(BINDING, key('a'));
     expect([states(), store.binding()?.complete]).toEqual([{ a: 'pending' }, false]);
     store.activatePendingKey(1_000);
@@ -70,7 +70,7 @@ describe('the keys of a binding', () => {
     expect([store.keyState('d'), store.keyState('c')]).toEqual(['current', undefined]);
   });
 
-  it('are gone with the binding', () => {
+  it('are deleted with the binding', () => {
     store.putCode(code('c'));
     store.startBinding(BINDING, key('a'));
     store.erase();
@@ -79,7 +79,7 @@ describe('the keys of a binding', () => {
 });
 
 describe('the code', () => {
-  it('is the latest one, and loses its secret when it ends', () => {
+  it('is the latest one, and its secret is erased when it expires', () => {
     store.putCode(code('one'));
     store.putCode(code('two'));
     expect(Buffer.from(store.code()!.codeHash).toString()).toBe('two');
@@ -90,7 +90,7 @@ describe('the code', () => {
 });
 
 describe('the change mark', () => {
-  it('differs after a change by this connection or another, and only then', () => {
+  it('changes with each change by this connection or another, and only then', () => {
     const before = store.changeMark();
     expect(store.changeMark()).toBe(before);
     store.startBinding(BINDING, key('a'));
@@ -102,7 +102,7 @@ describe('the change mark', () => {
     expect(store.changeMark()).toBe(foreign);
   });
 
-  it('differs after a change that was rolled back', () => {
+  it('changes with a change that is rolled back', () => {
     const before = store.changeMark();
     const failing = db.transaction(() => {
       store.startBinding(BINDING, key('a'));
@@ -115,7 +115,7 @@ describe('the change mark', () => {
 });
 
 describe('a rotation of the master key', () => {
-  it('reaches every wrapped value with its purpose, in steps', () => {
+  it('rewraps every value for its purpose, in steps', () => {
     store.startBinding(BINDING, key('a'));
     store.activatePendingKey(1_000);
     store.putPendingKey(key('b'));
@@ -135,7 +135,7 @@ describe('a rotation of the master key', () => {
     expect(Buffer.from(store.code()!.wrappedSecret!).toString()).toBe('new wrapped secret');
   });
 
-  it('leaves alone what is under the newest key already', () => {
+  it('does not change values that the newest key wraps', () => {
     store.startBinding(BINDING, key('a'));
     createBindingRewrappables(db)[0].rewrap(() => undefined, 0, 10);
     expect(Buffer.from(store.keys()[0]!.wrappedSecret).toString()).toBe('wrapped a');

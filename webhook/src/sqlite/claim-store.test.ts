@@ -29,7 +29,7 @@ function connect(): { store: ReturnType<typeof createClaimStore>; commit: GroupC
 }
 
 describe('claims', () => {
-  it('are given once, over connections and restarts', () => {
+  it('succeed once, across connections and restarts', () => {
     const [one, other] = [connect(), connect()];
     expect(one.store.claim('nonce k a', 1_000)).toBe(true);
     expect(other.store.claim('nonce k a', 9_000)).toBe(false);
@@ -38,13 +38,13 @@ describe('claims', () => {
     expect(connect().store.claim('nonce k a', 1_000)).toBe(false);
   });
 
-  it('are given to exactly one of many in one group', async () => {
+  it('succeed for exactly one of many in one group', async () => {
     const { store, commit } = connect();
     const all = Array.from({ length: 20 }, () => commit.run(() => store.claim('ticket j', 1_000)));
     expect((await Promise.all(all)).filter(Boolean)).toHaveLength(1);
   });
 
-  it('are given back when the transaction around them is rolled back', async () => {
+  it('are released when their transaction is rolled back', async () => {
     const { store, commit } = connect();
     const failing = commit.run(() => {
       store.claim('ticket j', 1_000);
@@ -54,7 +54,7 @@ describe('claims', () => {
     expect(store.claim('ticket j', 1_000)).toBe(true);
   });
 
-  it('are forgotten below the floor, all of them, and the floor is written with that', async () => {
+  it('are all deleted below the time floor, in the transaction that stores the floor', async () => {
     const { store, commit, db } = connect();
     const start = Date.UTC(2026, 0, 1);
     const clock = new ManualClock(start);
@@ -69,7 +69,7 @@ describe('claims', () => {
     expect(store.floor()).toBe(start + 1_000);
   });
 
-  it('are kept while nothing confirmed the clock', async () => {
+  it('are kept while no request has confirmed the time', async () => {
     const { store, commit } = connect();
     store.claim('ticket j', 1_000);
     const floor = createTimeFloor({ clock: new ManualClock(), store });
@@ -77,7 +77,7 @@ describe('claims', () => {
     expect(store.claim('ticket j', 1_000)).toBe(false);
   });
 
-  it('never let the floor fall', () => {
+  it('never lower the time floor', () => {
     const { store } = connect();
     expect(store.floor()).toBeUndefined();
     store.raiseFloor(5_000);

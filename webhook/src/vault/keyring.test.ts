@@ -68,7 +68,7 @@ const read = (keyring: Keyring, index: number): string =>
   Buffer.from(keyring.unwrap(values[index]!, PURPOSE)).toString();
 
 describe('a rotation', () => {
-  it('lets a running keyring read and write at every step', async () => {
+  it('lets a running keyring read and write at each step', async () => {
     let steps = 0;
     await rotate(next, async () => {
       values.forEach((_, index) => expect(read(serving, index)).toBe(`value ${index}`));
@@ -80,7 +80,7 @@ describe('a rotation', () => {
     values.forEach((value) => newOnly.unwrap(value, PURPOSE));
   });
 
-  it('leaves the former key nothing to open, once the running keyring has taken over', async () => {
+  it('leaves nothing that the former key could open, once the running keyring has switched', async () => {
     expect(await rotate(next)).toBe('rotated');
     serving.refresh();
     expect(createMasterKeyStore(db).list()).toMatchObject([{ state: 'current', link: null }]);
@@ -89,7 +89,7 @@ describe('a rotation', () => {
     expect(await rotate(next)).toBe('already');
   });
 
-  it('goes on after a kill, with the same key only', async () => {
+  it('continues after a kill, with the same key only', async () => {
     await expect(rotate(next, () => Promise.reject(new Error('killed')))).rejects.toThrow('killed');
     const entries = createMasterKeyStore(db).list();
     await expect(unlock(entries, given(former))).rejects.toThrow(/interrupted/);
@@ -100,7 +100,7 @@ describe('a rotation', () => {
     expect(await rotate(next)).toBe('rotated');
   });
 
-  it('refuses a second key while one is under way', async () => {
+  it('rejects a second key while it is in progress', async () => {
     await expect(rotate(next, () => Promise.reject(new Error('killed')))).rejects.toThrow('killed');
     const store = createMasterKeyStore(db);
     const keyring = createKeyring({ store, keys: await unlock(store.list(), given(former, next)) });

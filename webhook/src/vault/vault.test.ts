@@ -45,7 +45,7 @@ const value = (name: string): string | undefined => vault.open(name)?.secret.rev
 const stored = (): number => db.prepare<[], number>('SELECT count(*) FROM records').pluck().get()!;
 
 describe('a page', () => {
-  it('is read without the sealed bodies, however large they are', async () => {
+  it('is read without the encrypted bodies, however large they are', async () => {
     await vault.put('a', plain('first'), options);
     const [head] = createRecordStore(db).page({ after: '', limit: 1, expiresBeforeMs: undefined });
     expect(head).toMatchObject({ serviceName: 'a', version: 1 });
@@ -55,7 +55,7 @@ describe('a page', () => {
 });
 
 describe('a record', () => {
-  it('keeps the time of its first store, and shows that of its last', async () => {
+  it('has the time of its first store and that of its last', async () => {
     const first = formatTime(clock.now());
     await vault.put('a', plain('first'), options);
     clock.advance(5_000);
@@ -72,7 +72,7 @@ describe('a record', () => {
     [{ clientSecret: 's' }, 'client_secret_basic', false],
     [{ mediated: true }, 'client_secret_basic', true],
     [{ mediated: true, authMethod: 'private_key_jwt' as const }, 'private_key_jwt', true],
-  ])('of a provider %j is refreshed by %s', (more, authMethod, mediated) => {
+  ])('of provider %j is refreshed by %s', (more, authMethod, mediated) => {
     const provider = { tokenUrl: 'https://p.test/t', clientId: 'c', ...more };
     const { settings } = draftFrom({ tokenType: 'JWT', accessToken: 'a', refreshToken: 'r', provider });
     expect(settings).toMatchObject({
@@ -91,7 +91,7 @@ describe('a record', () => {
 });
 
 describe('deletion', () => {
-  it('asked for twice at once is answered like a repeated one, and logs no conflict', async () => {
+  it('requested twice concurrently succeeds twice, without a conflict in the log', async () => {
     await vault.put('a', plain('first'), options);
     expect(await Promise.all([vault.delete('a', 1), vault.delete('a', 1)])).toEqual([true, false]);
     const outcomes = db.prepare(`SELECT outcome FROM audit_log WHERE event_type = 'CREDENTIAL_DELETED'`);
@@ -114,7 +114,7 @@ describe('former versions', () => {
     expect([stored(), value('a')]).toEqual([1, 'second']);
   });
 
-  it('come back as they were, whatever the clock did meanwhile', async () => {
+  it('are restored unchanged, whatever the clock did in the meantime', async () => {
     await vault.put('a', plain('first'), options);
     clock.jump(-DAY_MS);
     await vault.put('a', plain('second'), options);
@@ -126,7 +126,7 @@ describe('former versions', () => {
   });
 });
 
-describe('what is on the disk', () => {
+describe('a stored record', () => {
   const SETTINGS = JSON.stringify({ ...plain('x').settings, delivery: 'any', allowedHosts: ['*'] });
 
   it.each([
@@ -135,10 +135,10 @@ describe('what is on the disk', () => {
     ['its version is changed', `UPDATE records SET version = 9 WHERE service_name = 'a'`],
     ['its age is changed', `UPDATE records SET created_at = 1 WHERE service_name = 'a'`],
     [
-      'it is another record under its name',
+      'it is replaced by another record',
       `UPDATE records SET (data_key, body) = (SELECT data_key, body FROM records WHERE service_name = 'c') WHERE service_name = 'a'`,
     ],
-  ])('does not open when %s', async (_what, sql) => {
+  ])('is not decrypted if %s', async (_what, sql) => {
     await vault.put('a', draftFrom({ tokenType: 'PlainText', value: 'v', delivery: 'proxy-only' }), options);
     await vault.put('c', plain('w'), options);
     db.exec(sql);
@@ -152,7 +152,7 @@ describe('what is on the disk', () => {
     expect(value('c')).toBe('w');
   });
 
-  it('has a key of its own per version and never the secret', async () => {
+  it('has a different key for each version, and never contains the secret', async () => {
     await vault.put('a', plain('the same secret'), options);
     await vault.put('a', plain('the same secret'), options);
     const rows = db

@@ -34,7 +34,7 @@ async function linkBeside({ env, clock }: WebhookFixture): ReturnType<typeof mak
 const sha256Hex = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('the bind page', () => {
-  it('shows nothing of the control plane before the set-up token, and allows its own style alone', async () => {
+  it('shows nothing of the control plane before the setup token, and allows only its own style sheet', async () => {
     const fixture = await fixtureOfTest();
     const page = await fixture.send({ path: '/bind', headers: { accept: 'text/html' } });
     const wrong = await postForm(fixture.send, { setup_token: 'not it' });
@@ -57,7 +57,7 @@ describe('the bind page', () => {
   });
 
   // spec: GET /bind | browser | The webhook's page that produces the one-time registration link.
-  it('shows address and fingerprint after the token, then goes to the control plane with a code, once', async () => {
+  it('shows address and fingerprint after the token, then redirects to the control plane with a code, once', async () => {
     const fixture = await fixtureOfTest();
     const page = await postForm(fixture.send, { setup_token: SETUP_TOKEN });
     expect(page.text).toContain(SERVICE_URL);
@@ -76,7 +76,7 @@ describe('the bind page', () => {
     expect([again.status, again.headers.location]).toEqual([403, undefined]);
   });
 
-  it('answers wrong set-up tokens beyond 10 a minute with 429, and takes the right one all the same', async () => {
+  it('rejects wrong setup tokens beyond 10 a minute with 429, and still accepts the right one', async () => {
     const fixture = await fixtureOfTest();
     const wrong = () => postForm(fixture.send, { setup_token: 'wrong' });
     for (let tries = 0; tries < 10; tries += 1) expect((await wrong()).status).toBe(403);
@@ -89,7 +89,7 @@ describe('the bind page', () => {
     expect((await wrong()).status).toBe(403);
   });
 
-  it('answers other methods 405, HEAD too', async () => {
+  it('rejects other methods with 405, HEAD too', async () => {
     const fixture = await fixtureOfTest();
     for (const method of ['HEAD', 'PUT', 'OPTIONS']) {
       const { status, headers } = await fixture.send({ method, path: '/bind' });
@@ -97,7 +97,7 @@ describe('the bind page', () => {
     }
   });
 
-  it('leaves no set-up token, code or secret in the log, and of a code the SHA-256 on the disk', async () => {
+  it('leaves no setup token, code or secret in the log, and stores only the SHA-256 of a code', async () => {
     const fixture = await fixtureOfTest();
     const { code } = await fixture.connect();
     const [row] = fixture.query<{ code_hash: Buffer }>('SELECT * FROM binding_code');
@@ -110,7 +110,7 @@ describe('the bind page', () => {
   });
 });
 
-it('the set-up token is generated at the first start, printed once, and stored as a hash', async () => {
+it('the setup token is generated at the first start, printed once, and stored as a hash', async () => {
   const fixture = await fixtureOfTest({ env: { SV_WEBHOOK_SETUP_TOKEN: '' } });
   const token = fixture.webhook.firstSetupToken!;
   expect(Buffer.from(token, 'base64url').length).toBeGreaterThanOrEqual(16);
@@ -125,7 +125,7 @@ it('the set-up token is generated at the first start, printed once, and stored a
 
 describe('a binding', () => {
   // spec: with a secret established through the one-time /v1/exchange code.
-  it('is complete with the first valid request: the page is sealed and the code stays used', async () => {
+  it('is complete with the first valid request: the page is closed and the code stays used', async () => {
     const fixture = await fixtureOfTest();
     const { code } = await fixture.connect();
     const answers = await Promise.all(Array.from({ length: 12 }, () => fixture.exchange(code)));
@@ -152,7 +152,7 @@ describe('a binding', () => {
     expect(row!.secret.includes(Buffer.from(side.key.secret))).toBe(false);
   });
 
-  it('that is pending is discarded by a new code, of which the latest alone holds', async () => {
+  it('that is pending is discarded by a new code, of which only the latest is valid', async () => {
     const fixture = await fixtureOfTest();
     const first = await fixture.exchange((await fixture.connect()).code);
     const former = await fixture.connect();
@@ -172,7 +172,7 @@ describe('a binding', () => {
     await fixture.restart();
   });
 
-  it('under an address with a path is signed with it, whether a proxy strips it or not', async () => {
+  it('under an address with a path is signed with the path, whether or not a proxy strips it', async () => {
     const fixture = await fixtureOfTest({ env: { SV_WEBHOOK_URL: 'https://hook.example/hooks/a' } });
     const { key } = await fixture.bind();
     const unstripped = { method: 'POST', path: '/hooks/a/v1/health', headers: fixture.sign({ key }) };
@@ -182,8 +182,8 @@ describe('a binding', () => {
   });
 });
 
-describe('bind-link beside a running serve', () => {
-  it('makes the latest code, which the serve exchanges, and none once a binding is complete', async () => {
+describe('bind-link while serve runs', () => {
+  it('creates the latest code, which serve exchanges, and none once a binding is complete', async () => {
     const fixture = await fixtureOfTest();
     const fromPage = await fixture.connect();
     const { link, fingerprint } = await linkBeside(fixture);
@@ -209,7 +209,7 @@ describe('a rotated key', () => {
       .query<{ state: string }>('SELECT state FROM binding_keys ORDER BY state')
       .map(({ state }) => state);
 
-  it('is pending, over a restart, until requests under it are accepted, however many at once', async () => {
+  it('is pending, also after a restart, until a request under it is accepted, with any number of concurrent requests', async () => {
     const fixture = await fixtureOfTest();
     const { key } = await fixture.bind();
     const next = await rotate(fixture, key);
@@ -224,7 +224,7 @@ describe('a rotated key', () => {
     expect(keyStates(fixture)).toEqual(['current', 'former']);
   });
 
-  it('leaves requests and tickets of the former one good for ten minutes, wherever the clock is set', async () => {
+  it('leaves requests and tickets of the former key valid for ten minutes, wherever the clock is set', async () => {
     const fixture = await fixtureOfTest();
     const side = await fixture.bind();
     await storePlain(fixture, storeTicket(fixture, side));
@@ -248,7 +248,7 @@ describe('a rotated key', () => {
     expect(keyStates(fixture)).toEqual(['current']);
   });
 
-  it('asked for under the pending key activates that and makes another', async () => {
+  it('requested under the pending key activates that key and creates another', async () => {
     const fixture = await fixtureOfTest();
     const { key } = await fixture.bind();
     const second = await rotate(fixture, key);
@@ -259,7 +259,7 @@ describe('a rotated key', () => {
     expect([await healthStatus(fixture, key), await healthStatus(fixture, second)]).toEqual([401, 200]);
   });
 
-  it('is made for the operation `rotate` alone', async () => {
+  it('is created only for the operation `rotate`', async () => {
     const fixture = await fixtureOfTest();
     const { key } = await fixture.bind();
     const other = await fixture.sendSigned({ path: '/v1/exchange', body: { op: 'other' }, key });

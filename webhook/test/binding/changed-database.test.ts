@@ -37,8 +37,8 @@ const token = toBase64url(randomBytes(32));
 const hash = Buffer.from(sha256(utf8(token))).toString('hex');
 const BINDING_TABLES = ['binding', 'binding_keys', 'binding_code', 'setup_token'];
 
-describe('who writes the webhook’s database without its master key', () => {
-  it('cannot bind by putting in a set-up token', async () => {
+describe('an attacker who can write the webhook’s database, without its master key,', () => {
+  it('cannot bind by inserting a setup token', async () => {
     const fixture = await unbound();
     fixture.query(`UPDATE setup_token SET hash = x'${hash}'`);
     const answer = await postForm(fixture.send, { setup_token: token });
@@ -65,7 +65,7 @@ describe('who writes the webhook’s database without its master key', () => {
     ['a set-up token', `INSERT OR REPLACE INTO setup_token (one, hash) VALUES (1, x'${hash}')`],
     ['an earlier generation', 'UPDATE binding_state SET generation = generation - 1'],
     ['no mark of a restore', 'UPDATE binding_state SET restored = 1 - restored'],
-  ])('does not get %s believed, by a running webhook nor by one that starts', async (_what, sql) => {
+  ])('cannot insert %s, neither while the webhook runs nor before it starts', async (_what, sql) => {
     const webhook = await bound();
     await webhook.store('doc', { tokenType: 'PlainText', value: 'kept' });
     write(webhook.dataDir, sql);
@@ -75,7 +75,7 @@ describe('who writes the webhook’s database without its master key', () => {
     await expect(webhook.restart()).rejects.toThrow(/changed outside this program.*unseal-bind/s);
   });
 
-  it('cannot enable a former key again by putting all rows of the binding back, while the webhook runs', async () => {
+  it('cannot enable a former key by restoring all rows of the binding, while the webhook runs', async () => {
     const webhook = await bound();
     const putBack = copyRows(webhook.dataDir, [...BINDING_TABLES, 'binding_state']);
     const rotated = await webhook.signed('/v1/exchange', { op: 'rotate' });
@@ -84,7 +84,7 @@ describe('who writes the webhook’s database without its master key', () => {
     expect((await webhook.signed('/v1/health')).status).toBe(503);
   });
 
-  it('cannot enable a former key again by its row alone, over a restart either', async () => {
+  it('cannot enable a former key by restoring its row, even across a restart', async () => {
     const fixture = await fixtureOfTest({ clock: new ManualClock(Date.now()) });
     const { key: first } = await fixture.bind();
     const putBack = copyRows(fixture.folder, BINDING_TABLES);
@@ -135,7 +135,7 @@ describe('who writes the webhook’s database without its master key', () => {
 });
 
 describe('unseal-bind', () => {
-  it('erases what something else wrote, and the webhook is bound again with what it prints', async () => {
+  it('erases rows of other origin, and the webhook is bound again with the token that it prints', async () => {
     const fixture = await unbound();
     fixture.query(`UPDATE setup_token SET hash = x'${hash}'`);
     const { code, stdout } = await command(fixture.env, 'unseal-bind');
@@ -147,7 +147,7 @@ describe('unseal-bind', () => {
 });
 
 describe('a rotation of the master key', () => {
-  it('puts what authenticates the binding under the new key, beside a running webhook', async () => {
+  it('authenticates the binding with the new key, while the webhook runs', async () => {
     const webhook = await bound();
     const next = toBase64url(randomBytes(32));
     const rotating = { ...webhook.env, SV_WEBHOOK_MASTER_KEY_NEXT: next };

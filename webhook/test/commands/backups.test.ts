@@ -57,7 +57,7 @@ const OWN_SETUP_TOKEN = `
   DELETE FROM binding; DELETE FROM binding_keys; DELETE FROM binding_code;`;
 
 describe('a backup that an attacker can write to', () => {
-  it('is refused by restore-backup once its set-up token was replaced and its binding removed', async () => {
+  it('is rejected by restore-backup after its setup token was replaced and its binding removed', async () => {
     const source = await fixture({});
     await source.bind();
     const file = await backupOf(source);
@@ -67,7 +67,7 @@ describe('a backup that an attacker can write to', () => {
     expect(result.stderr).toMatch(/was cut or extended|was changed since the backup was made/);
   });
 
-  it('is refused with nothing written, wherever one byte was changed', async () => {
+  it('is rejected with any byte changed, and nothing is written', async () => {
     const source = await fixture();
     const file = await backupOf(source);
     const whole = readFileSync(file);
@@ -104,7 +104,7 @@ describe('a backup that an attacker can write to', () => {
       (whole: Buffer) => whole.subarray(0, whole.lastIndexOf('{"program":')),
       /no whole backup/,
     ],
-  ])('is refused when it is %s', async (_what, change, problem) => {
+  ])('is rejected if it is %s', async (_what, change, problem) => {
     const source = await fixture();
     const file = await backupOf(source);
     writeFileSync(file, change(readFileSync(file)));
@@ -112,7 +112,7 @@ describe('a backup that an attacker can write to', () => {
     expect([code, wrote, stderr]).toEqual([1, false, expect.stringMatching(problem)]);
   });
 
-  it('is refused as another program’s when the control plane made it, under the same master key', async () => {
+  it('is rejected as one of the control plane, even under the same master key', async () => {
     const source = await fixture();
     const file = join(folder(), 'control-plane.backup');
     const db = new Database(join(source.folder, 'webhook.db'));
@@ -124,7 +124,7 @@ describe('a backup that an attacker can write to', () => {
     expect(stderr).toContain('is a backup of the control-plane, not of the webhook');
   });
 
-  it('spends nothing on a key derivation whose cost the file names', async () => {
+  it('starts no key derivation whose cost the file sets', async () => {
     const source = await fixture();
     const file = await backupOf(source);
     const derivation = { salt: toBase64url(randomBytes(16)), memoryKiB: 4_000_000_000, passes: 1, lanes: 1 };
@@ -136,7 +136,7 @@ describe('a backup that an attacker can write to', () => {
 });
 
 describe('the format of a backup', () => {
-  it('is SQLite, a trailer and an HMAC by HKDF of the master key, as backup-file.ts says', async () => {
+  it('is SQLite, a trailer and an HMAC with a key derived by HKDF, as backup-file.ts describes', async () => {
     const source = await fixture();
     const file = await backupOf(source);
     const masterKey = Buffer.from(source.env['SV_WEBHOOK_MASTER_KEY']!, 'base64url');
@@ -148,7 +148,7 @@ describe('the format of a backup', () => {
 });
 
 describe('a restored webhook', () => {
-  it('accepts no set-up token, code or link from before, and can be bound again only after unseal-bind', async () => {
+  it('accepts no earlier setup token, code or link, and can be bound again only after unseal-bind', async () => {
     const source = await fixture();
     const { stdout: open } = await command(source.env, 'bind-link');
     const file = await backupOf(source);
@@ -170,7 +170,7 @@ describe('a restored webhook', () => {
     expect((await postForm(there.send, { setup_token: fresh })).status).toBe(200);
   });
 
-  it('does not take the configured set-up token either until unseal-bind has run', async () => {
+  it('does not accept the configured setup token either until unseal-bind has run', async () => {
     const source = await fixture({});
     const { env } = await restored(source.env, await backupOf(source));
     const there = await fixture({ SV_WEBHOOK_DATA_DIR: env['SV_WEBHOOK_DATA_DIR'] });
@@ -180,7 +180,7 @@ describe('a restored webhook', () => {
     expect((await postForm(there.send, token)).status).toBe(200);
   });
 
-  it('goes on with the binding of its backup', async () => {
+  it('continues with the binding of its backup', async () => {
     const source = await fixture({});
     const { key } = await source.bind();
     const { env } = await restored(source.env, await backupOf(source));
@@ -191,7 +191,7 @@ describe('a restored webhook', () => {
 });
 
 describe('a backup from before a rotation of the master key', () => {
-  it('is restored with the key of its time, and not with the new one', async () => {
+  it('is restored with the former key, and not with the new one', async () => {
     const source = await fixture();
     const before = await backupOf(source);
     const next = toBase64url(randomBytes(32));

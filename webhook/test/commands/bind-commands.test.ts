@@ -10,7 +10,7 @@ const start = (): Promise<WebhookFixture> =>
 const LINK = /^https:\/\/vault\.example\/base\/vault\/webhook-bind\?\S+$/m;
 
 describe('bind-link', () => {
-  it('prints a link and the fingerprint, and in one line why not once the webhook is bound', async () => {
+  it('prints a link and the fingerprint, and once the webhook is bound one line that says so', async () => {
     const fixture = await start();
     const { code, stdout, stderr } = await command(fixture.env, 'bind-link');
     expect([code, stderr]).toEqual([0, '']);
@@ -28,7 +28,7 @@ describe('bind-link', () => {
 });
 
 describe('unseal-bind', () => {
-  it('erases all keys at once under a running serve, and prints a new set-up token', async () => {
+  it('erases all keys at once while serve runs, and prints a new setup token', async () => {
     const fixture = await start();
     const { key: former } = await bindByCommand(fixture);
     const rotate = async (key: HmacKey): Promise<HmacKey> =>

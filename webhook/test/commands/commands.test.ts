@@ -39,14 +39,14 @@ describe('a data folder', () => {
     expect((await webhook.send('/readyz')).status).toBe(200);
   });
 
-  it('can be read by its owner alone', async () => {
+  it('can be read only by its owner', async () => {
     const webhook = await bound();
     expect(statSync(webhook.dataDir).mode & 0o777).toBe(0o700);
   });
 });
 
 describe('the master key', () => {
-  it('refuses to start when wrong, missing or cut, and changes no byte', async () => {
+  it('stops the start if it is wrong, missing or truncated, and changes no byte', async () => {
     const webhook = await bound();
     await webhook.store('kept', PLAIN);
     const { SV_WEBHOOK_MASTER_KEY: key = '', ...without } = webhook.env;
@@ -68,7 +68,7 @@ describe('the master key', () => {
     expect((await webhook.credential('kept')).json.token.accessToken).toBe('first');
   });
 
-  it('changes no byte of what a killed process left in the WAL', async () => {
+  it('changes no byte of the WAL of a killed process', async () => {
     const dir = tempDir();
     onTestFinished(() => dir.remove());
     const webhook = await bound();
@@ -83,7 +83,7 @@ describe('the master key', () => {
     expect(after).toEqual(data);
   });
 
-  it('is not generated for a vault that lost the entry of its key', async () => {
+  it('is not generated for a vault whose key entry is lost', async () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);
     await webhook.stop();
@@ -98,7 +98,7 @@ describe('the master key', () => {
     db.close();
   });
 
-  it('may come from a passphrase', async () => {
+  it('may be derived from a passphrase', async () => {
     const passphrase = 'correct horse battery staple';
     const webhook = await bound({ SV_WEBHOOK_MASTER_KEY: '', SV_WEBHOOK_PASSPHRASE: passphrase });
     await webhook.store('kept', PLAIN);
@@ -109,7 +109,7 @@ describe('the master key', () => {
     await expect(startWebhook(wrong, { logger: silentLogger })).rejects.toThrow(/does not open this vault/);
   });
 
-  it('is rotated beside a running serve, whose binding and records stay readable', async () => {
+  it('is rotated while serve runs, and its binding and records stay readable', async () => {
     const webhook = await bound();
     await webhook.store('before', PLAIN);
     const next = newKey();
@@ -134,7 +134,7 @@ describe('the master key', () => {
     db.close();
   });
 
-  it('half rotated starts with both keys alone, and the rotation goes on after a kill', async () => {
+  it('rotated in part starts only with both keys, and the rotation continues after a kill', async () => {
     const webhook = await bound();
     for (const name of ['a', 'b']) await webhook.store(name, PLAIN);
     await webhook.stop();
@@ -180,7 +180,7 @@ async function rotateHalfWay(env: NodeJS.ProcessEnv, next: string): Promise<void
 }
 
 describe('former versions', () => {
-  it('come back by restore, under a new version, and are erased by purge', async () => {
+  it('are brought back by restore, under a new version, and are erased by purge', async () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);
     await webhook.store('doc', { ...PLAIN, value: 'second' });
@@ -203,7 +203,7 @@ describe('former versions', () => {
 });
 
 describe('a record that a compromised control plane replaces repeatedly', () => {
-  it('comes back by the number of its version', async () => {
+  it('is brought back by the number of its version', async () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);
     for (const value of ['evil', 'more evil']) await webhook.store('doc', { ...PLAIN, value });
@@ -254,7 +254,7 @@ describe('audit verify', () => {
 });
 
 describe('backup and restore-backup', () => {
-  it('bring everything back in an empty folder, in a new epoch that refuses what came before', async () => {
+  it('restore everything into an empty folder, in a new epoch that rejects earlier requests', async () => {
     const webhook = await bound();
     await webhook.store('doc', PLAIN);
     const dir = tempDir();
@@ -288,7 +288,7 @@ describe('backup and restore-backup', () => {
   });
 });
 
-it('commands other than serve make no vault', async () => {
+it('commands other than serve create no vault', async () => {
   const dir = tempDir();
   onTestFinished(() => dir.remove());
   const webhook = await bound();

@@ -16,7 +16,7 @@ const ROTATIONS = 15;
 const RECORDS = 400;
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-test('whatever a killed rotation leaves, every record opens and the rotation goes on', async () => {
+test('after a killed rotation every record opens and the rotation continues', async () => {
   const webhook = await boundWebhook({ clock: new ManualClock(Date.now()) });
   try {
     const values = new Map<string, string>();

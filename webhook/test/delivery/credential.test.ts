@@ -36,7 +36,7 @@ it('a credential is delivered with the members of its type', async () => {
   }
 });
 
-it('keys that arrive beside a ticket are ignored, and counted', async () => {
+it('keys that are sent with a ticket are ignored, and counted', async () => {
   const webhook = await webhookOfTest({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
   await webhook.store('stray', { tokenType: 'PlainText', value: 'v' });
   const headers = { authorization: 'Bearer svagent_x', 'x-agent-key': 'svagent_x', 'x-mcp-key': 'mcp_x' };
@@ -48,7 +48,7 @@ it('keys that arrive beside a ticket are ignored, and counted', async () => {
     expect(metrics).toMatch(new RegExp(`stray_credentials_total\\{header="${header}"[^}]*\\} 1`));
 });
 
-it('nothing is delivered of a record that was changed on the disk, and the ticket is consumed', async () => {
+it('a record that was changed on the disk is not delivered, and the ticket is consumed', async () => {
   const webhook = await webhookOfTest();
   const body = { tokenType: 'PlainText', value: 'never delivered 0189', delivery: 'proxy-only' };
   await webhook.store('tampered', { ...body, allowedHosts: ['a.test'] });

@@ -35,7 +35,7 @@ test.each([
   ['/v1/storage', JSON_TYPE, [401, 'SIGNATURE_INVALID']],
   ['/v1/store', JSON_TYPE, [401, 'TICKET_INVALID']],
   ['/bind', FORM_TYPE, [413, 'TOO_LARGE']],
-])('%s refuses a body that is too large, compressed or without end', async (path, type, endlessly) => {
+])('%s rejects a body that is too large, compressed or endless', async (path, type, endlessly) => {
   const send = (...parts: (string | Uint8Array)[]) => rawRequest(fixture.webhook.url, parts);
   const declared = await send(head(path, type, `content-length: ${4 * 1024 * MIB}`));
   expect(told(declared)).toEqual([413, 'TOO_LARGE']);
@@ -58,14 +58,14 @@ test.each([
   ['NUL in a header', ['x-a: \0'], ''],
   ['a bare CR in a header', ['x-a: b\rx-c: d'], ''],
   ['no name', [': x'], ''],
-])('%s is 400, and what hides behind it gets no answer', async (_what, lines, body) => {
+])('%s is 400, and the request hidden behind it gets no response', async (_what, lines, body) => {
   const bytes = head('/v1/store', ...lines) + body + head('/v1/health', 'content-length: 0');
   const answer = await rawRequest(fixture.webhook.url, [Buffer.from(bytes, 'latin1')]);
   expect(told(answer)).toEqual([400, 'INVALID_REQUEST']);
   expect(answer.head).toMatch(/^connection: close$/im);
 });
 
-test('a form that is none, or asks for a field twice, is refused', async () => {
+test('a malformed form, or one that repeats a field, is rejected', async () => {
   const post = (body: string, type = 'application/x-www-form-urlencoded') =>
     fixture.send({ method: 'POST', path: '/bind?setup_token=x', headers: { 'content-type': type }, body });
   for (const [body, type] of [

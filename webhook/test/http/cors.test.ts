@@ -6,7 +6,7 @@ import { fixtureOfTest, storePlain, storeTicket } from '../support/webhook-fixtu
 const ORIGIN = 'https://vault.example';
 
 // spec: POST /v1/store | browser | Direct credential storage with a signed ticket issued by the service.
-it('the origin of the bound control plane reads every answer, once the binding is complete', async () => {
+it('the origin of the bound control plane can read every response, once the binding is complete', async () => {
   const fixture = await fixtureOfTest();
   expect((await storePlain(fixture, 'a.b.c', { origin: ORIGIN })).json.code).toBe('ORIGIN_NOT_ALLOWED');
   const ticket = storeTicket(fixture, await fixture.bind());
@@ -23,7 +23,7 @@ it('the origin of the bound control plane reads every answer, once the binding i
     expect([given['access-control-allow-origin'], given['vary']]).toEqual([ORIGIN, 'Origin']);
 });
 
-it('no other spelling of it does, nor two origins, and the ticket stays unused', async () => {
+it('no other spelling of the origin can, nor two origins, and the ticket stays unused', async () => {
   const fixture = await fixtureOfTest();
   const ticket = storeTicket(fixture, await fixture.bind());
   for (const origin of [

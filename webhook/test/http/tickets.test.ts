@@ -74,7 +74,7 @@ describe.each(Object.entries(message))('%s', (_what, make) => {
   });
 });
 
-it('a ticket is consumed for every process on the same data', async () => {
+it('a ticket is consumed for all processes on the same data', async () => {
   const [here, there] = [credentialTicket(fixture, side), credentialTicket(fixture, side)];
   const statusOf = async (ticket: string) =>
     (await fixture.send({ path: `/v1/credential?ticket=${ticket}` })).status;
@@ -87,7 +87,7 @@ it('a ticket is consumed for every process on the same data', async () => {
   context.close();
 });
 
-it('a refusal names its reason in the log, and never the ticket', async () => {
+it('a rejected ticket has its reason in the log, and never the ticket itself', async () => {
   const ticket = credentialTicket(fixture, side, { aud: 'whk_another' });
   await fixture.send({ path: `/v1/credential?ticket=${ticket}` });
   await fixture.sendSigned({ ...LIST, key: side.key, nowMs: fixture.clock.now() + 31_000 });
@@ -102,7 +102,7 @@ describe('a clock that ran ahead', () => {
     return (await fixture.sendSigned({ ...LIST, key: side.key, nowMs, ttlSeconds })).status;
   };
 
-  it('does not keep the control plane out once it is right', async () => {
+  it('does not block the control plane once it is right', async () => {
     fixture.clock.jump(86_400_000);
     expect(await statusAt(-86_400_000)).toBe(401);
     await fixture.restart();
@@ -110,7 +110,7 @@ describe('a clock that ran ahead', () => {
     expect(await statusAt(0)).toBe(200);
   });
 
-  it('within the tolerance costs no request once it is right', async () => {
+  it('within the tolerance fails no request once it is right', async () => {
     fixture.clock.jump(89_000);
     expect(await statusAt(-89_000)).toBe(200);
     fixture.clock.jump(-89_000);
@@ -118,7 +118,7 @@ describe('a clock that ran ahead', () => {
   });
 });
 
-it('claims that are over are erased', async () => {
+it('expired claims are erased', async () => {
   for (let round = 0; round < 5; round += 1) await fixture.sendSigned({ ...LIST, key: side.key });
   fixture.clock.advance(600_000);
   expect((await fixture.sendSigned({ ...LIST, key: side.key })).status).toBe(200);

@@ -47,7 +47,7 @@ const told = ({ status, body }: RawAnswer): unknown[] => [
 const headAlone = async (path: string, fields: readonly string[], length = 100): Promise<RawAnswer> =>
   rawRequest(fixture.webhook.url, [head(path, ...fields, `content-length: ${length}`)]);
 
-describe('a request that the head alone refuses', () => {
+describe('a request that is rejected by its head', () => {
   beforeEach(bind);
 
   it('to a signed endpoint is answered 401 before a byte of its body, whatever is wrong', async () => {
@@ -85,7 +85,7 @@ describe('a request that the head alone refuses', () => {
     expect([asPage.status, asPage.body.includes('SETUP_REQUIRED')]).toEqual([403, true]);
   });
 
-  it('is never asked for the body that its sender holds back until it is asked for', async () => {
+  it('is never asked for a body that waits for 100 Continue', async () => {
     const path = '/v1/storage';
     const expectation = 'expect: 100-continue';
     const wrong = lines(
@@ -110,7 +110,7 @@ describe('a request that the head alone refuses', () => {
     expect(answer.statusCode).toBe(200);
   });
 
-  it('is answered without its body being kept, however many send half of one', async () => {
+  it('is answered without buffering its body, however many clients send half of one', async () => {
     const wrong = lines(
       fixture.sign({ path: '/v1/storage', body: {}, key: { id: side.key.id, secret: new Uint8Array(32) } }),
     );
@@ -133,13 +133,13 @@ describe('the exchange', () => {
       (line) => !line.startsWith('content-digest'),
     );
 
-  it('reads no body where there is no code, and counts what it refuses', async () => {
+  it('reads no body without a pending code, and counts the rejected requests', async () => {
     const ask = () => headAlone('/v1/exchange', [...bindHead(), digest]);
     for (let wrong = 0; wrong < 30; wrong += 1) expect(told(await ask())).toEqual([401, 'SIGNATURE_INVALID']);
     expect(told(await ask())).toEqual([429, 'RATE_LIMITED']);
   });
 
-  it('reads no body once its last code was made 10 minutes ago', async () => {
+  it('reads no body 10 minutes after its last code', async () => {
     await bind();
     fixture.clock.advance(10 * 60_000);
     expect(told(await headAlone('/v1/exchange', [...bindHead(), digest]))).toEqual([
@@ -148,7 +148,7 @@ describe('the exchange', () => {
     ]);
   });
 
-  it('and the rotation take a body of 1 KiB and refuse one byte more', async () => {
+  it('and the rotation accept a body of 1 KiB and reject one byte more', async () => {
     await bind();
     const sized = (bytes: number): object => ({ op: '', x: 'x'.repeat(bytes - '{"op":"","x":""}'.length) });
     const rotate = (bytes: number) =>
@@ -161,7 +161,7 @@ describe('the exchange', () => {
     expect(told(answer)).toEqual([413, 'TOO_LARGE']);
   });
 
-  it('serves its owner while 1,000 strangers leave bodies unfinished, and keeps some of those waiting only', async () => {
+  it('serves its owner while 1,000 strangers leave bodies unfinished, of which it buffers a limited number', async () => {
     const { code } = await fixture.connect();
     const before = memoryInUse();
     const { port } = new URL(fixture.webhook.url);

@@ -54,7 +54,7 @@ const refused = (call: Promise<unknown>): Promise<AppError> =>
   );
 
 describe('AWS STS', () => {
-  it('gives the credentials of a role, restricted by the policy, under the name of the caller', async () => {
+  it('returns the credentials of a role, restricted by the policy, with the caller as session name', async () => {
     const settings = {
       ...ROLE,
       durationSeconds: 900,
@@ -80,7 +80,7 @@ describe('AWS STS', () => {
     expect(minted.expiryMs).toBe(clock.now() + 3_600_000);
   });
 
-  it('gives those of the key’s own user where there is no role', async () => {
+  it('returns those of the key’s user if there is no role', async () => {
     await mint({ ...USER, durationSeconds: 129_600 });
     expect(sts.calls.at(-1)).toEqual({
       Action: 'GetSessionToken',
@@ -89,7 +89,7 @@ describe('AWS STS', () => {
     });
   });
 
-  it('makes a legal name of any caller, and tells callers apart', async () => {
+  it('derives a valid session name from any caller, different for each', async () => {
     const callers = ['agt_a:b', 'agt_a.b', `agt_${'x'.repeat(100)}`, `agt_${'x'.repeat(101)}`, 'a'];
     const names: string[] = [];
     for (const caller of callers) {
@@ -100,7 +100,7 @@ describe('AWS STS', () => {
     for (const name of names) expect(name).toMatch(/^[\w+=,.@-]{2,64}$/);
   });
 
-  it('signs for the region that was sealed', async () => {
+  it('signs for the sealed region', async () => {
     const elsewhere = await startFakeSts({ now: () => clock.now(), region: 'eu-central-1' });
     await mint({ ...USER, region: 'eu-central-1' }, { endpoint: elsewhere.url });
     expect(elsewhere.calls).toHaveLength(1);
@@ -141,19 +141,16 @@ describe('AWS STS', () => {
     ['a redirect', SECRET, { status: 302, headers: { location: 'http://127.0.0.1:9/' } }, 'status 302'],
     ['too much', SECRET, { body: 'x'.repeat(64 * 1024 + 1) }, 'no answer: too_large'],
     ['a broken connection', SECRET, { status: 0 }, 'no answer: connect'],
-  ])(
-    'takes %s for what it is, once, and says nothing of the secret',
-    async (_what, secret, answer, reason) => {
-      if (answer !== undefined) sts.answer = () => answer;
-      const before = sts.requests.length;
-      const error = await refused(mint(ROLE, { secret }));
-      expect(error).toMatchObject({ code: 'MINT_FAILED', message: 'the credential could not be made' });
-      expect(error.reason).toContain(reason);
-      expect(error.cause).toBeUndefined();
-      expect(JSON.stringify([error.message, error.reason, error.stack])).not.toContain(secret.reveal());
-      expect(sts.requests.length).toBe(before + 1);
-    },
-  );
+  ])('reports %s after one call, without the secret', async (_what, secret, answer, reason) => {
+    if (answer !== undefined) sts.answer = () => answer;
+    const before = sts.requests.length;
+    const error = await refused(mint(ROLE, { secret }));
+    expect(error).toMatchObject({ code: 'MINT_FAILED', message: 'the credential could not be made' });
+    expect(error.reason).toContain(reason);
+    expect(error.cause).toBeUndefined();
+    expect(JSON.stringify([error.message, error.reason, error.stack])).not.toContain(secret.reveal());
+    expect(sts.requests.length).toBe(before + 1);
+  });
 
   it.each([
     ['no credentials', /<Credentials>[^]*<\/Credentials>/, ''],
@@ -161,7 +158,7 @@ describe('AWS STS', () => {
     ['a line in the key', /ASIA/, 'ASIA&#13;&#10;'],
     ['no time', /<Expiration>.*<\/Expiration>/, ''],
     ['a time that is none', /<Expiration>.*<\/Expiration>/, '<Expiration>soon</Expiration>'],
-  ])('refuses an answer with %s', async (_what, part, instead) => {
+  ])('rejects a response with %s', async (_what, part, instead) => {
     sts.answer = async (call) => {
       const answer = await byDefault(call);
       return { ...answer, body: (answer.body ?? '').replace(part, instead) };
@@ -169,7 +166,7 @@ describe('AWS STS', () => {
     expect(await refused(mint(ROLE))).toMatchObject({ code: 'MINT_FAILED', reason: 'unreadable answer' });
   });
 
-  it('waits for an answer so long and no longer', async () => {
+  it('times out without a response', async () => {
     let release = (): void => {};
     sts.answer = () => new Promise((resolve) => (release = () => resolve({ body: '' })));
     const error = await refused(mint(ROLE, { timeoutMs: 50 }));
@@ -177,7 +174,7 @@ describe('AWS STS', () => {
     expect(error).toMatchObject({ code: 'PROVIDER_TIMEOUT' });
   });
 
-  describe('with an environment, files and an instance that say otherwise', () => {
+  describe('with other settings in the environment, files and instance metadata', () => {
     let elsewhere: Provider;
     const folder = tempDir();
     beforeAll(async () => {
@@ -188,7 +185,7 @@ describe('AWS STS', () => {
       folder.remove();
     });
 
-    it('takes nothing from them', async () => {
+    it('uses none of them', async () => {
       const config = `${folder.path}/config`;
       writeFileSync(
         config,
@@ -234,7 +231,7 @@ describe('AWS STS', () => {
     ['us-gov-west-1', 'sts.us-gov-west-1.amazonaws.com'],
     ['cn-north-1', 'sts.cn-north-1.amazonaws.com.cn'],
     ['eusc-de-east-1', 'sts.eusc-de-east-1.amazonaws.eu'],
-  ])('asks the public endpoint of region %s, at no address that is not public', async (region, host) => {
+  ])('calls the public endpoint of region %s, at public addresses only', async (region, host) => {
     const asked: string[] = [];
     const resolve = async (name: string) => {
       asked.push(name);

@@ -77,7 +77,7 @@ async function delivered(name: string, claims: object = {}) {
 
 describe('an AWS record', () => {
   // spec: A raw cloud credential returns a short-lived minted token.
-  it('delivers what AWS’s tools read from a credential_process', async () => {
+  it('is delivered in the format of AWS’s credential_process', async () => {
     await stored('aws role', aws({ roleArn: 'arn:aws:iam::123456789012:role/reader', region: 'us-east-1' }));
     const { accessToken, expiryTime } = await delivered('aws role');
     expect(JSON.parse(accessToken)).toMatchObject({
@@ -89,7 +89,7 @@ describe('an AWS record', () => {
     expect(sts.calls.at(-1)).toMatchObject({ Action: 'AssumeRole', RoleSessionName });
   });
 
-  it('says MINT_FAILED when AWS refuses, writes it into the log, and tries again when asked again', async () => {
+  it('fails with MINT_FAILED and an event if AWS rejects the call, and is minted again at the next request', async () => {
     await stored('aws refused', aws());
     sts.answer = () => stsError(403, 'AccessDenied', `no, ${ACCESS_KEY.secretAccessKey}`);
     expect(await webhook.credential('aws refused')).toMatchObject({ status: 422, json: FAILED });
@@ -112,7 +112,7 @@ describe('a record of a provider that speaks JSON', () => {
     ['too much', gcp, { body: `{"access_token":"${'x'.repeat(65 * 1024)}"}` }, 'too_large'],
     ['a broken connection', gcp, { status: 0 }, 'no answer: connect'],
     ['a time that is none', github, { status: 201, body: '{"token":"g","expires_at":"soon"}' }, 'unreadable'],
-  ])('fails by %s, and the log alone says why', async (what, body, given, reason) => {
+  ])('fails by %s, with the reason only in the log', async (what, body, given, reason) => {
     await stored(what, body());
     answer = given;
     expect(await webhook.credential(what)).toMatchObject({ status: 422, json: FAILED });
@@ -131,7 +131,7 @@ describe('a record of a provider that speaks JSON', () => {
     expect(refused).toMatchObject({ status: 400, json: { code: 'INVALID_REQUEST' } });
   });
 
-  it('calls no address that the rules do not permit, the STS endpoint neither', async () => {
+  it('calls no address that egress rules deny, including the STS endpoint', async () => {
     const strict = await webhookOfTest({ env: { SV_AWS_STS_ENDPOINT: sts.url } });
     const { port } = new URL(provider.url);
     await strict.store('aws', aws());

@@ -69,7 +69,7 @@ describe('literals (R9)', () => {
       expect(await answered(`${scheme}://${host}:${portOf(others[0]!)}/`)).toEqual(REFUSED);
   });
 
-  test('stand in the log as what was refused', async () => {
+  test('are in the log as the denied address', async () => {
     await answered('http://10.0.0.1/');
     const [latest] = await injections(webhook);
     expect(latest).toMatchObject({ outcome: 'denied', detail: { code: 'DESTINATION_NOT_ALLOWED' } });
@@ -91,12 +91,12 @@ describe('names (R9, R10)', () => {
     expect(others.map((upstream) => upstream.connections())).toEqual([0, 0]);
   });
 
-  test('with no address are an upstream that does not answer', async () => {
+  test('without an address are reported as an upstream that does not answer', async () => {
     answers = [[]];
     expect(await answered(http('nothing.test', allowed))).toEqual([502, 'UPSTREAM_ERROR', 'webhook']);
   });
 
-  test('that change between the check and the connection lead to what was checked', async () => {
+  test('that change between the check and the connection lead to the checked address', async () => {
     answers = [['127.0.0.1'], ['127.0.0.2']];
     asked.length = 0;
     await storeFor(http('rebind.test', allowed));
@@ -108,7 +108,7 @@ describe('names (R9, R10)', () => {
   });
 });
 
-test('what the operator did not name is not called without TLS', async () => {
+test('a host that the operator does not allow is not called without TLS', async () => {
   answers = [['192.0.2.1'], ['93.184.216.34']];
   expect(await answered('http://public.test/')).toEqual(REFUSED);
   expect(await answered('http://public.test/')).toEqual(REFUSED);

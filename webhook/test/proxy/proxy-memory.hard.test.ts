@@ -67,7 +67,7 @@ async function passes(mib: number): Promise<void> {
   expect(taken).toBe(mib * MIB);
 }
 
-test('an answer of 300 MiB takes no more than one of 100 MiB, but for 30 MiB', async () => {
+test('a response of 300 MiB takes at most 30 MiB more than one of 100 MiB', async () => {
   await passes(100);
   resetMark();
   const before = memory('VmRSS');
@@ -75,7 +75,7 @@ test('an answer of 300 MiB takes no more than one of 100 MiB, but for 30 MiB', a
   expect(memory('VmHWM') - before).toBeLessThan(MAX_GROWTH_BYTES);
 });
 
-test('a stream of 100,000 events passes, whole and in order, in less than 30 MiB', async () => {
+test('a stream of 100,000 events is forwarded complete and in order in less than 30 MiB', async () => {
   const event = (id: number): string => `id: ${id}\ndata: ${'x'.repeat(100)}\n\n`;
   answer = (_req, res) => void send(res, 100_000, event);
   resetMark();

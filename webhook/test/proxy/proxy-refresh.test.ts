@@ -36,7 +36,7 @@ function tokensSince(before: number): readonly string[] {
 }
 
 // spec: Expired stored credentials are refreshed by the webhook before the upstream call.
-test('an expired token is refreshed first, and the use is written down after that', async () => {
+test('an expired token is refreshed first, and the use is logged afterwards', async () => {
   await expired('own');
   const before = upstream.requests.length;
   expect((await call('own')).status).toBe(200);
@@ -50,7 +50,7 @@ test('an expired token is refreshed first, and the use is written down after tha
   expect(entries[0]?.detail).toMatchObject({ version: 2 });
 });
 
-test('200 calls at once on an expired token make one provider call', async () => {
+test('200 concurrent calls with an expired token make one provider call', async () => {
   await expired('wanted');
   const [calls, before] = [bench.provider.calls.length, upstream.requests.length];
   const gate = bench.provider.hold();
@@ -63,7 +63,7 @@ test('200 calls at once on an expired token make one provider call', async () =>
   expect([tokens.length, new Set(tokens).size, bench.provider.gave(tokens[0] ?? '')]).toEqual([200, 1, true]);
 });
 
-test('a record that only the control plane can refresh gives REFRESH_NEEDED, and the upstream is not called', async () => {
+test('a record that only the control plane can refresh is answered REFRESH_NEEDED, and the upstream is not called', async () => {
   await expired('mediated', { provider: { mediated: true, clientSecret: undefined } });
   const [calls, before] = [bench.provider.calls.length, upstream.requests.length];
   const refused = await call('mediated');
@@ -100,7 +100,7 @@ test('if the provider fails, the upstream is not called, and a repeated request 
   expect([entry?.outcome, entry?.detail['code'], others]).toEqual(['denied', 'PROVIDER_ERROR', []]);
 });
 
-test('a record that was stored for other hosts meanwhile is not sent to these', async () => {
+test('a record that is stored for other hosts in the meantime is not sent to the former ones', async () => {
   await expired('moved');
   const [calls, before] = [bench.provider.calls.length, upstream.requests.length];
   const gate = bench.provider.hold();
@@ -135,7 +135,7 @@ test.each<readonly [string, (serviceName: string) => Promise<unknown>, number, n
   expect([targets.length, targets.every((url) => url.endsWith('/new'))]).toEqual([sent, true]);
 });
 
-test('a TOTP record puts in the code of this moment', async () => {
+test('a TOTP record injects the current code', async () => {
   const { webhook } = bench;
   const permitted = { allowedHosts: [upstream.url], allowShortSecret: true };
   await webhook.store('totp', { tokenType: 'TOTP', secret: 'JBSWY3DPEHPK3PXP', ...permitted });

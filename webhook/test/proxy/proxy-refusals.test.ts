@@ -41,7 +41,7 @@ async function refused(call: ProxyCall = {}): Promise<readonly [number, string]>
 }
 const NOT_ALLOWED = [403, 'DESTINATION_NOT_ALLOWED'];
 
-test('a request that was refused for its ticket does not come again', async () => {
+test('a request that is rejected for its ticket cannot be replayed', async () => {
   const call = { nonce: 'a-nonce-with-a-bad-ticket', ticket: 'a.b.c' };
   expect(await refused(call)).toEqual([401, 'TICKET_INVALID']);
   expect(await refused(call)).toEqual([401, 'SIGNATURE_INVALID']);
@@ -68,7 +68,7 @@ describe('where', () => {
   });
 });
 
-describe('a stored row that was changed outside', () => {
+describe('a stored row that another program changed', () => {
   const changeRow = (columns: { upstream_url?: string; header_templates?: string }): void => {
     const file = new Database(join(webhook.dataDir, 'webhook.db'));
     for (const [column, value] of Object.entries(columns))
@@ -87,13 +87,13 @@ describe('a stored row that was changed outside', () => {
     ['a fragment', (host) => ({ upstream_url: `http://${host}/#x` })],
     ['the host as user info', (host) => ({ upstream_url: `http://${host}@api.test/` })],
     ['a backslash', (host) => ({ upstream_url: `http://api.test\\@${host}/` })],
-  ])('with %s is used by no call', async (_what, change) => {
+  ])('with %s is not used by any call', async (_what, change) => {
     await point({});
     changeRow(change(upstream.host));
     expect(await refused()).toEqual(NOT_ALLOWED);
   });
 
-  test('with templates that cannot be read', async () => {
+  test('with malformed templates', async () => {
     await point({});
     changeRow({ header_templates: 'not json' });
     expect(await refused()).toEqual([500, 'INTERNAL']);
@@ -124,7 +124,7 @@ test('the log has each denial, with its code and without the credential', async 
   );
 });
 
-test('and where nothing is wrong, the upstream is called', async () => {
+test('a valid request reaches the upstream', async () => {
   await point({});
   expect(upstream.connections()).toBe(0);
   const { status, headers } = await callProxy(webhook);

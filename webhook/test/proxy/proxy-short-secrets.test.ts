@@ -39,21 +39,21 @@ describe('a short secret that a proxy could inject', () => {
     ['20 times the same', { tokenType: 'PlainText', value: 'a'.repeat(20), delivery: 'any' }],
     ['a password in Basic credentials', { tokenType: 'PlainText', value: btoa('administrator:hunter2') }],
     ['a PIN, and no permission', { tokenType: 'PlainText', value: '4829', allowShortSecret: false }],
-  ])('is refused where its owner does not permit that: %s', async (_what, body) => {
+  ])('is rejected unless its owner permits it: %s', async (_what, body) => {
     const { status, json } = await store('short', body);
     expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
     expect(json.error).toMatch(/^allowShortSecret: .*80 bits/);
     expect((await webhook.storage({ op: 'tokens.get', serviceName: 'short' })).status).toBe(404);
   });
 
-  test('is stored if no proxy may use it, or if its owner permits that; no answer says that it is short', async () => {
+  test('is stored if no proxy may use it, or if its owner permits it; no response reveals that it is short', async () => {
     const pin = { tokenType: 'PlainText', value: '4829' };
     expect((await store('pin', { ...pin, allowedHosts: [] })).status).toBe(200);
     expect((await store('pin', { ...pin, allowShortSecret: true })).status).toBe(200);
     expect((await webhook.storage({ op: 'tokens.get', serviceName: 'pin' })).text).not.toMatch(/short/i);
   });
 
-  test('is injected where its owner permits that', async () => {
+  test('is injected if its owner permits it', async () => {
     await store('pin', { tokenType: 'PlainText', value: '4829', allowShortSecret: true });
     await putProxy(webhook, upstream.url, { serviceName: 'pin' });
     expect((await callProxy(webhook, { serviceName: 'pin' })).status).toBe(200);
@@ -82,7 +82,7 @@ describe('an upstream that repeats a header of the agent', () => {
     return upstream.requests.at(-1)?.headers.authorization?.slice('Bearer '.length) ?? '';
   };
 
-  test('tells none of 150,000 codes from the right one', async () => {
+  test('cannot distinguish the right one of 150,000 codes', async () => {
     echoIn = 'x-echo';
     const code = await stored({ tokenType: 'TOTP', secret: SEED, allowShortSecret: true });
     expect(code).toMatch(/^\d{6}$/);
@@ -100,7 +100,7 @@ describe('an upstream that repeats a header of the agent', () => {
   });
 
   test.each(['content-type', 'location', 'x-echo'])(
-    'tells no code from the right one in %s',
+    'cannot distinguish the right code in %s',
     async (name) => {
       echoIn = name;
       const code = await stored({ tokenType: 'TOTP', secret: SEED, allowShortSecret: true });
@@ -110,7 +110,7 @@ describe('an upstream that repeats a header of the agent', () => {
     },
   );
 
-  test('tells no part of a long secret from another text', async () => {
+  test('cannot distinguish a part of a long secret from other text', async () => {
     echoIn = 'x-echo';
     const value = 'tkn_0189_abcdefghijklmnop';
     await stored({ tokenType: 'PlainText', value });

@@ -54,10 +54,10 @@ async function opened(
 /** A round trip through the same process: time for everything that is under way to go on. */
 const roundTrip = (): Promise<unknown> => webhook.send('/v1/health');
 
-describe('an answer that takes its time', () => {
+describe('a slow response', () => {
   beforeAll(() => putProxy(webhook, `${upstream.url}/sse`));
 
-  test('is not read faster than it is taken, however long it is', async () => {
+  test('is not read faster than the caller reads it, however long it is', async () => {
     const { theirs, ours } = await opened();
     const piece = Buffer.alloc(64 * 1024);
     const most = 64 * 1024 * 1024;
@@ -88,7 +88,7 @@ describe('an answer that takes its time', () => {
     await gone;
   });
 
-  test('is given up once the caller is gone, before its head is there too', async () => {
+  test('is cancelled once the caller disconnects, also before its head has arrived', async () => {
     const asked = Promise.withResolvers<ServerResponse>();
     answer = (_req, res) => asked.resolve(res);
     const gone = new AbortController();
@@ -100,7 +100,7 @@ describe('an answer that takes its time', () => {
     expect([theirs.writableFinished, await answered]).toEqual([false, 'gone']);
   });
 
-  test('takes one of 256 places of its proxy, and of no other', async () => {
+  test('takes one of 256 concurrent responses of its proxy, and of no other', async () => {
     const other = 'prx_ZZZZZZZZZZZZZZZZZZZZZZ';
     await putProxy(webhook, `${upstream.url}/other`, { proxyId: other });
     const held: ServerResponse[] = [];
@@ -132,7 +132,7 @@ describe('an answer that takes its time', () => {
   });
 });
 
-describe('an upstream that means no good', () => {
+describe('a hostile upstream', () => {
   beforeAll(() => putProxy(webhook, raw.url));
   const asked = async (bytes: string): Promise<ProxyAnswer> => {
     answerRaw = (socket) => void socket.write(bytes, 'latin1');
@@ -140,7 +140,7 @@ describe('an upstream that means no good', () => {
   };
   const ok = (text: string): string => `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
 
-  test('by closing the connection gets a 502', async () => {
+  test('that closes the connection results in a 502', async () => {
     answerRaw = (socket) => void socket.destroy();
     const refused = await callProxy(webhook);
     expect([refused.status, refused.json.code, refused.headers['sv-proxy-origin']]).toEqual([
@@ -150,7 +150,7 @@ describe('an upstream that means no good', () => {
     ]);
   });
 
-  test('by answering before the body is read gets its answer through', async () => {
+  test('that answers before it reads the body has its response forwarded', async () => {
     answerRaw = (socket) => {
       socket.pause();
       socket.end(ok('early'));
@@ -159,7 +159,7 @@ describe('an upstream that means no good', () => {
     expect([got.status, got.body.toString()]).toEqual([200, 'early']);
   });
 
-  test('that echoes it in its status line, its body or a broken head leaves no trace in header, log or entry', async () => {
+  test('that echoes the secret in its status line, its body or a malformed head leaves no trace in header, log or event', async () => {
     const reason = await asked(`HTTP/1.1 200 ${TOKEN}\r\ncontent-length: 0\r\n\r\n`);
     const broken = await asked(`HTTP/1.1 200 OK\r\nx-a: ${TOKEN}\r\n${TOKEN} no field ${TOKEN}\r\n\r\n`);
     const body = await asked(ok(TOKEN));

@@ -38,7 +38,7 @@ test.each([
   ['writes nothing', ''],
   ['does not get beyond its head', HEAD.slice(0, -2)],
   ['gets no further than interim answers', HINT],
-])('an upstream that %s is a time-out', async (_what, bytes) => {
+])('an upstream that %s times out', async (_what, bytes) => {
   written = bytes;
   await expect(forwarded({ headMs: 40, idleMs: 60_000 })).rejects.toMatchObject({
     code: 'UPSTREAM_TIMEOUT',
@@ -52,11 +52,11 @@ test.each([
   [28_000, 27_500, 1_000],
   [28_000, 60_000, 1_000],
   [40, 60_000, 40],
-])('of %i ms, after a wait of %i, %i remain for the head of an answer', (headMs, waitedMs, left) => {
+])('of %i ms, after a wait of %i, %i remain for the head of a response', (headMs, waitedMs, left) => {
   expect(headTimeLeft({ headMs }, waitedMs)).toBe(left);
 });
 
-test('an answer that stalls is broken off, so that a part is not taken for the whole', async () => {
+test('a response that stalls is broken off, so that a part is not taken for the whole', async () => {
   written = `${HEAD}a`;
   const taker = await forwarded({ headMs: 60_000, idleMs: 40 });
   expect(taker?.destroyed).toBe(true);

@@ -64,7 +64,7 @@ describe('templates', () => {
   // spec: Header templates may contain the substitution marker ${TOKEN}, which the webhook replaces with the real credential.
   // spec: The webhook injects the real credential, substituting ${TOKEN} in the header templates.
   // spec: POST /v1/proxy | service, signed | Decrypt the credential, inject it into the upstream request.
-  test('take the credential at either marker', async () => {
+  test('accept the credential at either placeholder', async () => {
     const headers = await sent({
       Authorization: 'token ${TOKEN}',
       'X-API-Key': '$<TOKEN>',
@@ -78,10 +78,10 @@ describe('templates', () => {
   });
 });
 
-describe('what comes back', () => {
+describe('the response', () => {
   beforeAll(() => point());
 
-  test('is status, headers and body as the upstream wrote them', async () => {
+  test('has status, headers and body as the upstream sent them', async () => {
     const body = randomBytes(300_000);
     answer = (_req, res) => {
       res.writeHead(418, [
@@ -113,7 +113,7 @@ describe('what comes back', () => {
   });
 
   // spec: Upstream 3xx responses are not followed.
-  test.each([301, 307])('with status %d is passed on and not followed (R12)', async (status) => {
+  test.each([301, 307])('with status %d is forwarded and not followed (R12)', async (status) => {
     const location = `http://${upstream.host}/elsewhere`;
     answer = (_req, res) => void res.writeHead(status, { location }).end('moved');
     const before = upstream.requests.length;
@@ -122,7 +122,7 @@ describe('what comes back', () => {
     expect(upstream.requests.length).toBe(before + 1);
   });
 
-  test.each([204, 304])('is a %d without a body', async (status) => {
+  test.each([204, 304])('with status %d has no body', async (status) => {
     answer = (_req, res) => void res.writeHead(status, { 'mcp-session-id': 's' }).end();
     const got = await callProxy(webhook);
     expect([got.status, got.headers['mcp-session-id'], got.body.byteLength]).toEqual([status, 's', 0]);
@@ -142,7 +142,7 @@ describe('what comes back', () => {
 describe('the log', () => {
   beforeAll(() => point());
 
-  test('has one entry for each use, before the upstream hears of it', async () => {
+  test('has one event for each use, written before the upstream is called', async () => {
     let known: readonly unknown[] = [];
     answer = (_req, res) => {
       void injections(webhook).then((entries) => {
@@ -172,7 +172,7 @@ describe('the log', () => {
     expect((await injections(webhook)).filter(({ detail }) => detail['jti'] === jti)).toHaveLength(1);
   });
 
-  test('says nothing more of a request that is sent twice, and the upstream is called once', async () => {
+  test('has no second event for a replayed request, and the upstream is called once', async () => {
     const nonce = 'a-nonce-that-is-sent-twice';
     const ticket = proxyTicket(webhook);
     const before = [upstream.requests.length, (await injections(webhook)).length];

@@ -14,7 +14,7 @@ afterAll(() => bench.close());
 it.each([
   ['call dropped', 'is tried once more, and nothing is lost', 0],
   ['call served', 'is shown as lost after one try, and is never tried blindly', 1],
-] as const)('a refresh that a kill cuts off (%s) %s', async (moment, _what, expected) => {
+] as const)('a refresh that a kill interrupts (%s) %s', async (moment, _what, expected) => {
   const tokens = [await storeFetched(bench, moment)];
   await bench.webhook.stop();
   await refreshUntilKilled(bench, tokens, { moment, afterCalls: 2 });
@@ -28,7 +28,7 @@ it.each([
   expect(outcomes.filter((outcome) => outcome === 'invalid_grant')).toHaveLength(expected);
 });
 
-it('is left to the service by the next start where only that can refresh it', async () => {
+it('after the next start is left to the control plane if only that can refresh it', async () => {
   const { provider, webhook } = bench;
   const mediated = await bench.store('a mediated one', { provider: { mediated: true } });
   const own = await bench.store('b of its own');
@@ -46,7 +46,7 @@ it('is left to the service by the next start where only that can refresh it', as
   expect(shown).not.toContain(mediated.refreshToken);
 });
 
-it('that is cut off itself goes on at the next start, and is no error', async () => {
+it('that is interrupted continues at the next start, and is no error', async () => {
   const { provider, webhook, log } = bench;
   const names = Array.from({ length: 7 }, (_, at) => `cut off ${at}`);
   provider.misbehave({ status: 503 });

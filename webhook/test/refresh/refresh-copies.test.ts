@@ -35,15 +35,15 @@ const whileRefreshing = async (name: string, change: () => Promise<unknown>): Pr
   await fetched;
 };
 
-describe('a refresh token that is spent comes back in no version', () => {
-  it('that was replaced by one with the same token', async () => {
+describe('a spent refresh token is in no version that can be restored', () => {
+  it('of a version replaced by one with the same token', async () => {
     await storeAgain('twice', await bench.store('twice', SHARED));
     expect(bench.provider.gave(await bench.fetch('twice'))).toBe(true);
     await restore('twice');
     expect(await isGoodNow('twice')).toBe(true);
   });
 
-  it('that had been restored before the refresh', async () => {
+  it('of a version restored before the refresh', async () => {
     await bench.store('thrice', SHARED);
     await bench.store('thrice', SHARED);
     await restore('thrice');
@@ -57,7 +57,7 @@ describe('a refresh token that is spent comes back in no version', () => {
     }
   });
 
-  it('that is restored, or stored again, while the provider is called', async () => {
+  it('of a version restored or stored while the provider is called', async () => {
     const { webhook } = bench;
     await bench.store('meanwhile', SHARED);
     await whileRefreshing('meanwhile', async () => {
@@ -74,7 +74,7 @@ describe('a refresh token that is spent comes back in no version', () => {
   });
 });
 
-it('who knows a refresh token, and not the client’s secret, gains nothing by storing it under a refresh', async () => {
+it('storing a known refresh token during a refresh, without the client’s secret, gains nothing', async () => {
   const { provider, webhook } = bench;
   const { refreshToken } = await bench.store('closed', {
     expiresIn: 7_200,
@@ -95,7 +95,7 @@ it('who knows a refresh token, and not the client’s secret, gains nothing by s
   expect(json.token).toMatchObject({ accessToken: 'mine', refreshToken });
 });
 
-it('a version that was refreshed after it was replaced is restored no sooner than later ones', async () => {
+it('a version that was refreshed after its replacement is not restored before later ones', async () => {
   await bench.store('older', SHARED);
   const later = { accessToken: '' };
   await whileRefreshing('older', async () =>
@@ -106,7 +106,7 @@ it('a version that was refreshed after it was replaced is restored no sooner tha
   expect(await bench.fetch('older')).toBe(later.accessToken);
 });
 
-it('a refusal of a former token is none of the one that was stored meanwhile', async () => {
+it('a rejection of the former token does not apply to one that was stored in the meantime', async () => {
   const { provider } = bench;
   const spent = await bench.store('reauthorised', SHARED);
   // Somebody else used it.

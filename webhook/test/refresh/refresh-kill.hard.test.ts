@@ -18,7 +18,7 @@ const HALF_AN_HOUR_MS = 1_800_000;
 const MOMENTS: readonly KillMoment[] = ['call dropped', 'call served', 'in between', 'in between'];
 
 test(
-  'no rotated refresh token is lost but where its answer found nobody, which is shown, over 200 kills',
+  'over 200 kills no rotated refresh token is lost, except where its response reached no process, which is reported',
   async () => {
     const bench = await refreshBench({ clock: new ManualClock(Date.now()) });
     try {

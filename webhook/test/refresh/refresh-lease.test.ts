@@ -31,7 +31,7 @@ const inAnHour = (): string => formatTime(bench.webhook.clock.now() + 3_600_000)
 
 describe('the two phases', () => {
   // spec: POST /v1/refresh | service, signed | TV-mediated two-phase get/update refresh.
-  it('refresh a token without one ever reaching the service', async () => {
+  it('refresh a token that never reaches the control plane', async () => {
     const { provider } = bench;
     const expiryTime = formatTime(bench.webhook.clock.now() - 1_000);
     const pair = await bench.store('mediated', { provider: { ...MEDIATED.provider, scope: 'a b' } });
@@ -59,7 +59,7 @@ describe('the two phases', () => {
     expect((await bench.entries('mediated')).map(({ detail }) => detail.cause)).toContain('lease');
   });
 
-  it('authenticate by an assertion of the service where the provider wants one', async () => {
+  it('authenticate with an assertion of the control plane if the provider requires one', async () => {
     const { provider } = bench;
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     provider.register({ id: 'by key', method: 'private_key_jwt', publicKey, algorithm: 'ES256' });
@@ -85,7 +85,7 @@ describe('the two phases', () => {
 });
 
 describe('a lease', () => {
-  it('is one at a time for a token, until its time is over', async () => {
+  it('is exclusive for a token until it expires', async () => {
     const { webhook } = bench;
     const first = await leased('contested');
     webhook.clock.advance(10_500);
@@ -112,7 +112,7 @@ describe('a lease', () => {
     expect((await get('contested')).status).toBe(200);
   });
 
-  it('repeats the recorded outcome for 5 minutes, without a call', async () => {
+  it('returns the recorded outcome for 5 minutes, without a call', async () => {
     const { provider, webhook } = bench;
     const leaseId = await leased('repeated');
     const before = provider.calls.length;
@@ -128,7 +128,7 @@ describe('a lease', () => {
     expect(provider.calls).toHaveLength(before + 1);
   });
 
-  it('lasts while its provider call runs, whatever the clock says', async () => {
+  it('is held while its provider call runs, whatever the clock says', async () => {
     const { provider, webhook } = bench;
     const leaseId = await leased('slow');
     const before = provider.calls.length;
@@ -141,7 +141,7 @@ describe('a lease', () => {
     expect((await updated).json.outcome).toBe('refreshed');
   });
 
-  it('that is never used delays the own refresh until its time is over, and no longer', async () => {
+  it('that is never used delays the webhook’s own refresh until it expires, and no longer', async () => {
     const { provider, webhook } = bench;
     await bench.store('forgotten');
     await get('forgotten');
@@ -165,7 +165,7 @@ describe('a lease', () => {
   });
 });
 
-it('a lease that is used after the stop began makes no call: the answer could not be stored', async () => {
+it('a lease that is used during a stop makes no call, since the response could not be stored', async () => {
   const { provider, webhook } = bench;
   await bench.store('stopped');
   await webhook.stop();
@@ -180,7 +180,7 @@ it('a lease that is used after the stop began makes no call: the answer could no
   expect(provider.calls.length).toBe(before);
 });
 
-it('what the control plane gives and what the record holds stand in no log and in no entry of it', async () => {
+it('neither the control plane’s assertion nor the record’s secrets are in a log or an event', async () => {
   const pair = await bench.store('quiet', MEDIATED);
   const { leaseId } = (await get('quiet')).json;
   bench.provider.misbehave({ status: 400, body: `{"error":"${CLIENT.secret}"}` });

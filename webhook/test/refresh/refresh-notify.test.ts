@@ -13,7 +13,7 @@ beforeEach(() => bench.provider.misbehave(undefined));
 const inAnHour = (): string => formatTime(bench.webhook.clock.now() + 3_600_000);
 
 // spec: POST /v1/refresh-notify | service, signed | Tells the webhook that a token needs refresh (notify-only refresh).
-it('waits for the provider where the token is needed now', async () => {
+it('a notice waits for the provider if the token is needed now', async () => {
   for (const reason of ['expired', 'manual']) {
     await bench.store(reason);
     const { status, json } = await bench.notify(reason, { reason });
@@ -22,7 +22,7 @@ it('waits for the provider where the token is needed now', async () => {
   }
 });
 
-it('answers at once where it expires soon, and refreshes it though it has time', async () => {
+it('a notice is answered at once if the token expires soon, and the token is refreshed', async () => {
   await bench.store('expiring', { expiresIn: 7_200 });
   const before = bench.provider.calls.length;
   const gate = bench.provider.hold();
@@ -36,7 +36,7 @@ it('answers at once where it expires soon, and refreshes it though it has time',
   expect(bench.provider.calls).toHaveLength(before + 1);
 });
 
-it('says that it failed, and what the record is afterwards', async () => {
+it('a notice reports a failure and the state of the record', async () => {
   await bench.store('failing');
   bench.provider.misbehave({ status: 503 });
   expect((await bench.notify('failing')).json).toEqual({ outcome: 'failed' });
@@ -47,7 +47,7 @@ it('says that it failed, and what the record is afterwards', async () => {
   expect([again.status, again.json.code]).toEqual([422, 'REAUTH_NEEDED']);
 });
 
-it('makes at most ten calls an hour for a token, by the monotonic clock', async () => {
+it('notices make at most ten calls an hour for a token, by the monotonic clock', async () => {
   const { provider, webhook } = bench;
   await bench.store('often');
   await bench.store('another');

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 beforeEach(() => bench.provider.misbehave(undefined));
 
-describe('a provider that answers no pair', () => {
+describe('a provider that returns no token pair', () => {
   it.each([
     ['429', { status: 429, headers: { 'retry-after': '1' } }],
     ['500', { status: 500, body: 'Internal Server Error' }],
@@ -45,7 +45,7 @@ describe('a provider that answers no pair', () => {
     else expect(next).toBe('REAUTH_NEEDED');
   });
 
-  it('in time is given up; the webhook gives it 8 s', async () => {
+  it('in 8 s times out', async () => {
     const egress = createEgress({ allow: ['127.0.0.1'] });
     bench.provider.misbehave('never');
     const { url: tokenUrl } = bench.provider;
@@ -58,7 +58,7 @@ describe('a provider that answers no pair', () => {
     await egress.close();
   });
 
-  it('by a redirect is not followed anywhere', async () => {
+  it('but a redirect is not followed', async () => {
     const elsewhere = await startTokenEndpoint();
     try {
       for (const status of [301, 302, 303, 307, 308]) {
@@ -72,7 +72,7 @@ describe('a provider that answers no pair', () => {
     }
   });
 
-  it('is asked less and less often, so that an outage does not cost a token its calls', async () => {
+  it('is called less and less often, so that an outage does not use up a token’s calls', async () => {
     const { provider, webhook } = bench;
     await bench.store('outage');
     provider.misbehave({ status: 503 });
@@ -102,7 +102,7 @@ describe('an address', () => {
     'http://0x7f000001:PORT/token',
     'https://169.254.169.254/latest/meta-data/',
     'http://1.1.1.1/token',
-  ])('that must not be called is refused before any connection: %s', async (address) => {
+  ])('that is denied gets no connection: %s', async (address) => {
     const tokenUrl = address.replace('PORT', new URL(strict.provider.url).port);
     const name = `at ${address.replaceAll('/', '_')}`;
     await strict.store(name, { provider: { tokenUrl } });
@@ -119,11 +119,11 @@ describe('an address', () => {
   });
 });
 
-describe('what is sent', () => {
+describe('the request', () => {
   const ODD = 'line\r\nfeed: x\0&grant_type=password#:%\u{1f600}';
 
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
-    'carries odd client ids and secrets by %s as they are, and nothing of them anywhere else',
+    'has unusual client ids and secrets by %s unchanged, and nowhere else',
     async (method) => {
       const client = { id: `${method} ${ODD}`, method, secret: `secret ${ODD}` };
       bench.provider.register(client);
@@ -138,7 +138,7 @@ describe('what is sent', () => {
     },
   );
 
-  it('is a form of the stored token, without cookies, compression or anything of the caller', async () => {
+  it('is a form with the stored token, without cookies, compression or data of the caller', async () => {
     const { refreshToken } = await bench.store('plain form');
     await bench.fetch('plain form');
     const { method, headers, form } = bench.provider.calls.at(-1)!;
@@ -159,7 +159,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('and what came back leave no trace in the log, in any form', async () => {
+  it('and the response leave no trace in the log, in any encoding', async () => {
     const echoed = 'what the provider wrote of its own';
     const pair = await bench.store('traceless');
     bench.provider.misbehave({

@@ -4,10 +4,10 @@ import { refreshBench } from '../support/refresh-bench.ts';
 import { expectNoTokenLost } from '../support/expect-no-token-lost.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-it('loses no refresh token over a short run of mixed refreshes (1,000 of them: refresh-run.hard.test.ts)', () =>
+it('a short run of mixed refreshes loses no refresh token (1,000 of them: refresh-run.hard.test.ts)', () =>
   expectNoTokenLost(60));
 
-it('calls the provider once for 200 who use an expired token at once, fetched or injected', async () => {
+it('200 concurrent uses of an expired token, fetched or injected, make one provider call', async () => {
   const bench = await refreshBench();
   const upstream = await startUpstream();
   try {

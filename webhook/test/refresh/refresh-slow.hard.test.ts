@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test('a provider that never answers is a PROVIDER_TIMEOUT for all who wait, and shows what it did afterwards', async () => {
+test('a provider that never answers is a PROVIDER_TIMEOUT for all waiting callers, and the outcome is shown afterwards', async () => {
   const { provider, webhook } = bench;
   await bench.store('never');
   provider.misbehave('never');
@@ -25,7 +25,7 @@ test('a provider that never answers is a PROVIDER_TIMEOUT for all who wait, and 
   expect(await bench.fetch('never')).toBe('REAUTH_NEEDED');
 });
 
-test('a lease that lasts longer than a notice may wait leaves the notice accepted', async () => {
+test('a notice is accepted if a lease lasts longer than it may wait', async () => {
   const { provider, webhook } = bench;
   await bench.store('leased');
   await bench.refresh({ phase: 'get', serviceName: 'leased' });

@@ -18,7 +18,7 @@ const callsWith = (refreshToken: string): number =>
 const callsSince = (before: number): number => bench.provider.calls.length - before;
 
 describe('an expired token', () => {
-  it('is refreshed before it is delivered, under the next version, and stays what it was sealed as', async () => {
+  it('is refreshed before it is delivered, as the next version, with the same restrictions', async () => {
     const { webhook, provider } = bench;
     const former = await bench.store('first', {
       body: { allowedHosts: ['api.test'], shareRefreshToken: true },
@@ -42,7 +42,7 @@ describe('an expired token', () => {
     expect(await bench.fetch('first')).toBe(token.accessToken);
   });
 
-  it('is refreshed 30 s before its time, and not 31 s before', async () => {
+  it('is refreshed 30 s before its expiry, and not 31 s before', async () => {
     const calls = bench.provider.calls.length;
     const kept = await bench.store('31 s', { expiresIn: 31 });
     expect(await bench.fetch('31 s')).toBe(kept.accessToken);
@@ -51,7 +51,7 @@ describe('an expired token', () => {
     expect(callsSince(calls)).toBe(1);
   });
 
-  it('is refreshed by one call for 200 who ask at once', async () => {
+  it('is refreshed by one call for 200 concurrent requests', async () => {
     const { provider } = bench;
     await bench.store('wanted');
     const before = provider.calls.length;
@@ -65,7 +65,7 @@ describe('an expired token', () => {
     expect((await bench.metadata('wanted')).version).toBe(2);
   });
 
-  it('has no expiry afterwards where the provider names none, and keeps a refresh token that is not rotated', async () => {
+  it('has no expiry afterwards if the provider returns none, and keeps a refresh token that is not rotated', async () => {
     const { provider } = bench;
     provider.expiresIn = undefined;
     provider.rotates = false;
@@ -81,7 +81,7 @@ describe('an expired token', () => {
     }
   });
 
-  it('is delivered once where the provider gives shorter ones than the margin', async () => {
+  it('is delivered once if the provider’s tokens live shorter than the margin', async () => {
     bench.provider.expiresIn = 10;
     try {
       await bench.store('short');
@@ -92,7 +92,7 @@ describe('an expired token', () => {
     }
   });
 
-  it('uses a ticket up, once, whether it is delivered or not', async () => {
+  it('consumes a ticket once, whether or not it is delivered', async () => {
     await bench.store('ticketed');
     const path = `/v1/credential?ticket=${bench.webhook.credentialTicket('ticketed')}`;
     const answers = await Promise.all(Array.from({ length: 10 }, () => bench.webhook.send(path)));
@@ -129,7 +129,7 @@ describe('an expired token', () => {
 });
 
 describe('a refresh token that the provider refuses', () => {
-  it('is reported, and is not tried again until the credential is stored again', async () => {
+  it('is reported, and is not used again until the credential is stored again', async () => {
     const { webhook, provider } = bench;
     const former = await bench.store('spent');
     // Somebody else used it.
@@ -163,7 +163,7 @@ describe('a refresh token that the provider refuses', () => {
     expect(provider.gave(await bench.fetch('spent'))).toBe(true);
   });
 
-  it('still leaves the access token until that expires', async () => {
+  it('leaves the access token usable until it expires', async () => {
     const { accessToken } = await bench.store('not yet', { expiresIn: 300 });
     bench.provider.misbehave({ status: 400, body: '{"error":"invalid_grant"}' });
     expect((await bench.notify('not yet')).json).toEqual({ outcome: 'failed' });
@@ -171,7 +171,7 @@ describe('a refresh token that the provider refuses', () => {
     expect(await bench.fetch('not yet')).toBe(accessToken);
   });
 
-  it('is known as spent after a restore of its record, too', async () => {
+  it('is known as spent after a restore of its record too', async () => {
     const { provider, webhook } = bench;
     await bench.store('back again');
     provider.misbehave({ status: 400, body: '{"error":"invalid_grant"}' });
@@ -202,7 +202,7 @@ describe('a record that changes while the provider is called', () => {
     return fetched;
   };
 
-  it('is delivered as it is by then, if it may go to the same places', async () => {
+  it('is delivered in its new state, with the same restrictions', async () => {
     await bench.store('moving');
     const token: { accessToken?: string } = {};
     const fetched = await during(async () =>
@@ -212,7 +212,7 @@ describe('a record that changes while the provider is called', () => {
     expect((await bench.metadata('moving')).version).toBe(2);
   });
 
-  it('is not delivered if its restrictions grew, or if it was deleted', async () => {
+  it('is not delivered if it was restricted further, or deleted', async () => {
     await bench.store('moving');
     const closed = { body: { delivery: 'proxy-only', allowedHosts: ['api.test'] } };
     expect(await during(() => bench.store('moving', closed))).toBe('VERSION_CONFLICT');
@@ -223,14 +223,14 @@ describe('a record that changes while the provider is called', () => {
     );
   });
 
-  it('is not delivered if it is empty by then', async () => {
+  it('is not delivered if it is empty now', async () => {
     await bench.store('moving');
     expect(await during(() => bench.store('moving', { body: { accessToken: '' }, expiresIn: 600 }))).toBe(
       'EMPTY_TOKEN',
     );
   });
 
-  it('leaves the rotated pair with the version that was replaced, so that a restore brings a good one', async () => {
+  it('keeps the rotated pair in the replaced version, so that a restore brings back a valid one', async () => {
     const { provider, webhook } = bench;
     await bench.store('moving', { body: { shareRefreshToken: true } });
     const serviceName = 'moving';
@@ -240,7 +240,7 @@ describe('a record that changes while the provider is called', () => {
     expect(provider.isGood(json.token.refreshToken)).toBe(true);
   });
 
-  it('is not brought back where it was purged meanwhile', async () => {
+  it('is not brought back if it was purged in the meantime', async () => {
     const { webhook } = bench;
     await bench.store('moving');
     const serviceName = 'moving';
@@ -256,7 +256,7 @@ describe('a record that changes while the provider is called', () => {
   });
 });
 
-it('is not lost where the disk takes no writes at that moment: it is stored later, without another call', async () => {
+it('a rotated pair is not lost if the disk is full at that moment: it is stored later, without another call', async () => {
   const { provider, webhook } = bench;
   await bench.store('unwritable');
   const before = provider.calls.length;
@@ -276,7 +276,7 @@ it('is not lost where the disk takes no writes at that moment: it is stored late
   expect(callsSince(before)).toBe(1);
 });
 
-it('is stored although the caller disconnected and the webhook stops: the stop waits for the provider', async () => {
+it('a rotated pair is stored although the caller disconnected and the webhook stops: the stop waits for the provider', async () => {
   const { provider, webhook } = bench;
   await bench.store('stopping');
   const before = provider.calls.length;

@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe('a process that is killed', () => {
-  it('has forgotten no claim that it answered for', async () => {
+  it('has lost no claim that it confirmed', async () => {
     fixture = await startFixture({ clock: new ManualClock(Date.now()) });
     const side = await fixture.bind();
     expect((await storePlain(fixture, storeTicket(fixture, side))).status).toBe(200);

@@ -2,5 +2,5 @@
 import { test } from 'vitest';
 import { runClockSchedules } from '../support/clock-schedules.ts';
 
-test('a clock that is set lets nothing live twice and nothing expired live again, on 200 schedules', () =>
+test('on 200 schedules of clock changes nothing is accepted twice, and nothing expired is accepted again', () =>
   runClockSchedules(200));

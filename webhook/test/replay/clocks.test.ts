@@ -12,7 +12,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 describe("the control plane's clock", () => {
-  test('may differ by 30 s either way, for requests and tickets, and no more', async () => {
+  test('may differ by 30 s in both directions, for requests and tickets, and no more', async () => {
     const webhook = await webhookOfTest();
     const body = { tokenType: 'PlainText', value: 'v' };
     await webhook.store('doc', body);
@@ -49,14 +49,15 @@ describe("the control plane's clock", () => {
 
 describe('a clock that is set while the webhook runs', () => {
   // Many more of them: clocks.hard.test.ts.
-  test('lets nothing live twice and nothing expired live again, on any schedule', () => runClockSchedules(6));
+  test('leads to nothing accepted twice, and nothing accepted after its expiry, on any schedule', () =>
+    runClockSchedules(6));
 });
 
 describe('a binding code', () => {
   test.each([
     ['of the bind page', (fixture: WebhookFixture) => fixture.connect().then(({ code }) => code)],
     ['of bind-link', codeByCommand],
-  ])('%s ends after 5 minutes, wherever the clock is set meanwhile', async (_what, mint) => {
+  ])('%s expires after 5 minutes, wherever the clock is set in the meantime', async (_what, mint) => {
     const fixture = await fixtureOfTest();
     const code = await mint(fixture);
     // Leaves the code open. The control plane's clock is set with the webhook's, so that its signature holds.
@@ -77,7 +78,7 @@ describe('a binding code', () => {
   test.each([
     ['used', 'CODE_USED'],
     ['late', 'CODE_EXPIRED'],
-  ])('that is %s is told of for 10 minutes after it was made, and then unknown', async (what, answer) => {
+  ])('that is %s is reported as such for 10 minutes, and then as unknown', async (what, answer) => {
     const fixture = await fixtureOfTest();
     const { code } = await fixture.connect();
     if (what === 'used') expect((await fixture.exchange(code)).status).toBe(200);
@@ -90,7 +91,7 @@ describe('a binding code', () => {
     expect((await fixture.exchange(code)).json.code).toBe('SIGNATURE_INVALID');
   });
 
-  test('is guessed 30 times a minute at most, wherever the clock is set, and the right one is accepted', async () => {
+  test('can be guessed 30 times a minute, wherever the clock is set, and the right one is accepted', async () => {
     const fixture = await fixtureOfTest();
     const { code } = await fixture.connect();
     const guess = () => fixture.exchange(crypto.randomUUID());

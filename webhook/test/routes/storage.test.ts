@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => webhook.remove());
 
-it('records are listed in the order of the bytes of their names', async () => {
+it('records are listed in the byte order of their names', async () => {
   for (const name of ['a', 'b', 'ä', 'c', 'B'])
     await webhook.store(name, { tokenType: 'PlainText', value: `secret-of-${name}` });
   const names: string[] = [];
@@ -28,12 +28,12 @@ it.each([
   { op: 'audit.list', cursor: 'YWJj' },
   { op: 'audit.list', cursor: 'LTE' },
   { op: 'constructor' },
-])('is refused: %j', async (body) => {
+])('%j is rejected', async (body) => {
   expect(await webhook.storage(body)).toMatchObject({ status: 400, json: { code: 'INVALID_REQUEST' } });
 });
 
 // spec: POST /v1/storage | service, signed | Metadata operations: token listings, proxy configs, audit events, batch listing.
-it('the log pages newest first, of one agent or one credential too, and holds what the webhook did itself', async () => {
+it('the log is listed newest first, filtered by agent or credential too, and includes the webhook’s own events', async () => {
   const serviceName = 'logged';
   await webhook.store(serviceName, { tokenType: 'PlainText', value: 'v' });
   const { json: before } = await webhook.storage({ op: 'audit.list', limit: 1 });
@@ -71,7 +71,7 @@ it('the log pages newest first, of one agent or one credential too, and holds wh
 describe('/v1/health', () => {
   // spec: GET or POST /v1/health | service | GET is unauthenticated. POST is HMAC-signed.
   // spec: Service-to-webhook paths are prefixed /v1.
-  it('tells the control plane what is there, and exists with the probes and nothing else', async () => {
+  it('reports the capabilities to the control plane; besides it only the probes exist', async () => {
     expect((await webhook.signed('/v1/health', {})).json).toEqual({
       status: 'ok',
       protocol: 'v1',

@@ -5,7 +5,7 @@ import { webhookOfTest } from '../support/bound-webhook.ts';
 const MIB = 1024 * 1024;
 const PLAIN = { tokenType: 'PlainText', value: 'x' };
 
-it('writes of records are answered with 429 once 64 MiB were sent, until the seconds that it names are over', async () => {
+it('writes of records are answered with 429 after 64 MiB, until Retry-After has passed', async () => {
   const webhook = await webhookOfTest();
   const large = ' '.repeat(MIB);
   // A ticket permits one body, valid or not, and that is counted.

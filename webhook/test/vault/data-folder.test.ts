@@ -37,7 +37,7 @@ const start = async (): Promise<RunningWebhook> =>
 const file = (name = 'webhook.db', dir = env['SV_WEBHOOK_DATA_DIR']!): string => join(dir, name);
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-test('in a folder that stands open, nobody but the owner reads the database', async () => {
+test('in a folder that others can read, only the owner can read the database', async () => {
   chmodSync(env['SV_WEBHOOK_DATA_DIR']!, 0o755);
   await start();
   for (const name of ['webhook.db', 'webhook.db-wal', 'webhook.db-shm'])
@@ -63,14 +63,14 @@ describe('a first start that was killed', () => {
           () => openSqlite(file(), { migrations: MIGRATIONS.slice(0, at + 1) }).close(),
         ] as const,
     ),
-  ])('%s goes on at the next one', async (_when, leave) => {
+  ])('%s continues at the next start', async (_when, leave) => {
     leave();
     const { url, firstSetupToken } = await start();
     expect([(await fetch(`${url}/readyz`)).status, firstSetupToken]).toEqual([200, expect.any(String)]);
   });
 });
 
-test('a first start that fails, since its port is taken, leaves the set-up token to the next one', async () => {
+test('a first start that fails, since its port is taken, leaves the setup token to the next one', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
@@ -80,7 +80,7 @@ test('a first start that fails, since its port is taken, leaves the set-up token
   expect((await start()).firstSetupToken).toEqual(expect.any(String));
 });
 
-describe('what is no vault of this program', () => {
+describe('a file that is not a vault of this program', () => {
   test.each<[string, () => void, RegExp]>([
     ['another file', () => writeFileSync(file(), 'x'.repeat(5_000)), /not a database/],
     [
@@ -100,7 +100,7 @@ describe('what is no vault of this program', () => {
       },
       /malformed/,
     ],
-  ])('%s is refused in one line', async (_what, leave, problem) => {
+  ])('%s is rejected in one line', async (_what, leave, problem) => {
     leave();
     await expect(start()).rejects.toThrow(problem);
     expect(readdirSync(root.path)).toEqual(['data']);

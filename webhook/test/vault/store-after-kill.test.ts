@@ -5,7 +5,7 @@ import { command } from '../support/run-webhook.ts';
 import { lossesOf, newWriters, storeUntilKilled } from '../support/store-until-killed.ts';
 
 // 200 kills: store-kill.hard.test.ts.
-test('A process killed in the middle of stores loses nothing that was answered 200 (R2)', async () => {
+test('A process that is killed during stores loses nothing that was answered 200 (R2)', async () => {
   const webhook = await webhookOfTest({ clock: new ManualClock(Date.now()) });
   const writers = newWriters(4);
   for (const afterAnswers of [1, 9, 33]) {

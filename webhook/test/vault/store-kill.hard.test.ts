@@ -9,7 +9,7 @@ import { lossesOf, newWriters, storeUntilKilled } from '../support/store-until-k
 
 const KILLS = 200;
 
-test('a record is the old or the new one, and nothing answered 200 is lost, over 200 kills', async () => {
+test('over 200 kills a record is the old or the new one, and nothing answered 200 is lost', async () => {
   const webhook = await boundWebhook({ clock: new ManualClock(Date.now()) });
   try {
     const writers = newWriters(6);

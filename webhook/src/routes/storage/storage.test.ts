@@ -33,7 +33,7 @@ beforeEach(async () => {
 afterEach(() => listener.close());
 
 describe('a batch', () => {
-  it('is answered 200 in all its places, also where one fails and not by the service’s fault', async () => {
+  it('has status 200 with a result for each operation, including one that fails in the webhook', async () => {
     const batch = ['full', 'broken', 'fine'].map((serviceName) => ({ op: 'tokens.delete', serviceName }));
     const response = await fetch(`${listener.url}/v1/storage`, {
       method: 'POST',

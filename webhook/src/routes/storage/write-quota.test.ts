@@ -9,7 +9,7 @@ describe('the write quota', () => {
   it.each([
     ['audit', 64 * 1024],
     ['records', 16 * 1024],
-  ] as const)('of %s is 64 MiB, which %i bytes a second fill again', (kind, bytesPerSecond) => {
+  ] as const)('of %s is 64 MiB, refilled by %i bytes per second', (kind, bytesPerSecond) => {
     const clock = new ManualClock();
     const quota = createWriteQuota(clock);
     quota.take(kind, 64 * MIB);
@@ -28,7 +28,7 @@ describe('the write quota', () => {
     expect(() => quota.take(kind, 1)).toThrow(/wait 1 seconds/);
   });
 
-  it('counts each row that an operation writes, and no event that the log has', async () => {
+  it('counts each row that an operation writes, and no audit event', async () => {
     const taken: [string, number][] = [];
     const none = () => undefined as never;
     const run = createRunOperation({
