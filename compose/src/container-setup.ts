@@ -17,6 +17,7 @@ const KEYS = { controlPlane: '/keys/control-plane', webhook: '/keys/webhook' };
 const PLACE: PairPlace = {
   files: 'the volumes of this compose project',
   showAdminKey: `docker compose exec -T control-plane cat ${KEYS.controlPlane}/admin.key`,
+  svault: '../svault',
   stopping:
     'docker compose stop stops both, docker compose stop webhook the webhook alone: the kill switch. The next\ndocker compose up goes on with the same files.',
 };

@@ -111,3 +111,14 @@ export async function runSubcommand(
   if (code !== 0) throw new Error(`${name} ${words.join(' ')} exited with ${code}: ${err.join('').trim()}`);
   return out.join('');
 }
+
+/** The same with the streams of this process. @returns the exit code; 1 for a signal */
+export async function runInTerminal(
+  name: ProgramName,
+  words: readonly string[],
+  { cwd, env }: Pick<SpawnOptions, 'env' | 'cwd'>,
+): Promise<number> {
+  const child = spawn(process.execPath, [MAIN[name], ...words], { cwd, env, stdio: 'inherit' });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code ?? 1;
+}

@@ -1,34 +1,47 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { isFree } from './free-port.ts';
-
-/** Where the pair listens: both on 127.0.0.1. */
-export interface StartPorts {
-  readonly controlPlane: number;
-  readonly webhook: number;
-}
-
-/** Unless `SVAULT_PORT` or `SVAULT_WEBHOOK_PORT` names another. */
-const DEFAULT_PORTS: StartPorts = { controlPlane: 8080, webhook: 8090 };
+import type { PairPorts } from './pair.ts';
 
 /** What keeps the pair from starting, in one line for the terminal. */
 class CannotStart extends Error {}
 
-/** @throws CannotStart for a text that is no port */
-export function startPorts(env: NodeJS.ProcessEnv): StartPorts {
+/** A bound pair keeps its addresses, so its ports are kept with its files. The form is that of a .env file. */
+const PORTS_FILE = 'ports.env';
+
+/** Keeps the ports of a pair that is bound. */
+export function keepPorts(dir: string, { controlPlane, webhook }: PairPorts): void {
+  const text = `SVAULT_PORT=${controlPlane}\nSVAULT_WEBHOOK_PORT=${webhook}\n`;
+  writeFileSync(join(dir, PORTS_FILE), text, { mode: 0o600 });
+}
+
+/** The ports that a pair is bound at; none before its first start. */
+export function keptPorts(dir: string): NodeJS.ProcessEnv {
+  try {
+    return parseEnv(readFileSync(join(dir, PORTS_FILE), 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    throw error;
+  }
+}
+
+/**
+ * The ports of the environment, else those that the pair is bound at, else 8080 and 8090.
+ * @throws CannotStart for a text that is no port
+ */
+export function startPorts(env: NodeJS.ProcessEnv, kept: NodeJS.ProcessEnv = {}): PairPorts {
   const port = (name: string, fallback: number): number => {
-    const text = env[name] ?? '';
-    if (text === '') return fallback;
+    const text = env[name] || kept[name] || String(fallback);
     const value = /^\d{1,5}$/.test(text) ? Number(text) : 0;
     if (value < 1 || value > 65_535) throw new CannotStart(`${name} must be a port from 1 to 65535`);
     return value;
   };
-  return {
-    controlPlane: port('SVAULT_PORT', DEFAULT_PORTS.controlPlane),
-    webhook: port('SVAULT_WEBHOOK_PORT', DEFAULT_PORTS.webhook),
-  };
+  return { controlPlane: port('SVAULT_PORT', 8080), webhook: port('SVAULT_WEBHOOK_PORT', 8090) };
 }
 
 /** @throws CannotStart when another program, or a pair that runs already, has one of the ports */
-export async function mustBeFree({ controlPlane, webhook }: StartPorts): Promise<void> {
+export async function mustBeFree({ controlPlane, webhook }: PairPorts): Promise<void> {
   if (await isTaken(controlPlane)) {
     const url = `http://127.0.0.1:${controlPlane}`;
     throw new CannotStart(
@@ -43,7 +56,7 @@ export async function mustBeFree({ controlPlane, webhook }: StartPorts): Promise
 /** What to do where one of the pair says that it is bound to another address than it was started on. */
 export const adviceOn = (problem: string, dir: string): string =>
   /is bound to https?:/.test(problem)
-    ? `\na bound pair keeps its addresses: start it with SVAULT_PORT and SVAULT_WEBHOOK_PORT as at its first start, or delete ${dir} to begin anew`
+    ? `\na bound pair keeps its addresses: start it without SVAULT_PORT and SVAULT_WEBHOOK_PORT, or delete ${dir} to begin anew`
     : '';
 
 const takenBy = (setting: string, port: number): string =>

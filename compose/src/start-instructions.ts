@@ -4,6 +4,8 @@ export interface PairPlace {
   readonly files: string;
   /** A command of the shell that prints the admin key. */
   readonly showAdminKey: string;
+  /** The command line of the checkout, which is on no registry: its path from the folder in which the lines are copied. */
+  readonly svault: string;
   readonly stopping: string;
 }
 
@@ -11,6 +13,7 @@ export interface PairPlace {
 export const pairInFolder = (dir: string): PairPlace => ({
   files: dir,
   showAdminKey: `cat ${inShell(`${dir}/admin.key`)}`,
+  svault: './svault',
   stopping: 'Ctrl-C stops both; the next start goes on with the same files.',
 });
 
@@ -28,22 +31,22 @@ svault is running; its files are in ${place.files}
   owner link     ${ownerLink}
                  (signs you in once, within 30 minutes)
 
-1. Let the command line act as the owner, in another terminal in this folder (your browser does it too: npx svault login):
+1. Let the command line act as the owner, in another terminal in this folder (your browser does it too: ${place.svault} login):
 
   export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_WEBHOOK_URL=${webhookUrl} SVAULT_KEY=$(${place.showAdminKey})
 
 2. Store a first credential. It asks for the secret, which goes to the webhook alone:
 
-  npx svault add github
+  ${place.svault} add github
 
 3. Make a first agent, whose key is shown once, and let it have the credential for an hour:
 
-  KEY=$(npx svault agents create --name first)
-  npx svault grant first github --expires 1h
+  KEY=$(${place.svault} agents create --name first)
+  ${place.svault} grant first github --expires 1h
 
 4. Fetch it as the agent does; the control plane sends it on to the webhook:
 
-  SVAULT_KEY=$KEY npx svault get github
+  SVAULT_KEY=$KEY ${place.svault} get github
   curl -sSL "${controlPlaneUrl}/api/agents/credentials?service=github" -H "Authorization: Bearer $KEY"
 
 5. Or give an MCP client this address; it opens a page where you, signed in by the owner link, let it act as the agent:

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { type Pair, startPair } from './pair.ts';
-import { adviceOn, mustBeFree, startPorts } from './start-addresses.ts';
+import { adviceOn, keepPorts, keptPorts, mustBeFree, startPorts } from './start-addresses.ts';
+import { runOnPair } from './start-commands.ts';
 import { pairInFolder, startInstructions } from './start-instructions.ts';
 
 /**
  * `npm start`: both programs on this machine, bound to each other, with their files under `.svault/`.
  * Prints where the console is, a one-time link for the owner, and lines that make a first agent and fetch a first
- * credential. Ctrl-C (or SIGTERM) stops both and exits with 0.
+ * credential. Ctrl-C (or SIGTERM) stops both and exits with 0. With words behind it, a subcommand on the same files.
  */
 const dir = resolve('.svault');
 /** What the control plane says at its very first start; the link printed here is as good, and one is enough. */
@@ -19,14 +20,26 @@ const stop = (): void => {
   stopping = true;
   void pair?.stop();
 };
-// Not `once`: a further Ctrl-C reaches the programs and ends them at once, and this process is to see them gone.
-process.on('SIGINT', stop).on('SIGTERM', stop);
 
 // While they start, a failure shows their last lines; from then on each line is printed.
 const early: string[] = [];
 let pass = (line: string): void => void early.push(line);
+const words = process.argv.slice(2);
 try {
-  const ports = startPorts(process.env);
+  if (words.length > 0) process.exitCode = await runOnPair(words, dir);
+  else await startBoth();
+} catch (error) {
+  // Ctrl-C reaches the programs too; that one of them ended before it was ready is no news then.
+  const problem = error instanceof Error ? error.message : String(error);
+  if (!stopping) process.stderr.write(`svault: ${problem}${adviceOn(problem, dir)}\n`);
+  await pair?.stop();
+  process.exit(stopping ? 0 : 1);
+}
+
+async function startBoth(): Promise<void> {
+  // Not `once`: a further Ctrl-C reaches the programs and ends them at once, and this process is to see them gone.
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  const ports = startPorts(process.env, keptPorts(dir));
   await mustBeFree(ports);
   pair = await startPair({
     dir,
@@ -37,14 +50,9 @@ try {
       if (!FIRST_OWNER_LINK.test(line)) pass(`${program}: ${line}\n`);
     },
   });
+  keepPorts(dir, ports);
   if (stopping) await pair.stop();
   else await announce(pair);
-} catch (error) {
-  // Ctrl-C reaches the programs too; that one of them ended before it was ready is no news then.
-  const problem = error instanceof Error ? error.message : String(error);
-  if (!stopping) process.stderr.write(`svault: ${problem}${adviceOn(problem, dir)}\n`);
-  await pair?.stop();
-  process.exit(stopping ? 0 : 1);
 }
 
 async function announce(running: Pair): Promise<void> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { programEnv } from '@svault/test-kit/program-env';
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START = fileURLToPath(new URL('../src/start.ts', import.meta.url));
 
 export interface Started {
@@ -43,11 +44,12 @@ export async function started(place: Place): Promise<Started> {
   };
 }
 
-/** A start that is expected to end by itself. */
-export async function refusedStart(
+/** A start that is expected to end by itself. @param words behind `npm start --` */
+export async function endedStart(
   place: Place,
+  ...words: readonly string[]
 ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const child = spawnStart(place);
+  const child = spawnStart(place, words);
   const [out, err, [code]] = await Promise.all([
     child.stdout?.setEncoding('utf8').toArray() ?? [],
     child.stderr?.setEncoding('utf8').toArray() ?? [],
@@ -56,16 +58,16 @@ export async function refusedStart(
   return { code, out: out.join(''), err: err.join('') };
 }
 
-/** Runs a line that was printed, as somebody who copied it. @returns what it wrote to stdout */
+/** Runs a line that was printed, as somebody who copied it in the checkout. @returns what it wrote to stdout */
 export function inShell(line: string, variables: Readonly<Record<string, string>> = {}): string {
   const env = { PATH: process.env['PATH'] ?? '', ...variables };
-  const { status, stdout, stderr } = spawnSync('sh', ['-c', line], { encoding: 'utf8', env });
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', line], { cwd: ROOT, encoding: 'utf8', env });
   if (status !== 0) throw new Error(`${line} exited with ${status}: ${stderr}`);
   return stdout;
 }
 
-function spawnStart({ cwd, env }: Place): ChildProcess {
-  return spawn(process.execPath, [START], {
+function spawnStart({ cwd, env }: Place, words: readonly string[] = []): ChildProcess {
+  return spawn(process.execPath, [START, ...words], {
     cwd,
     env: programEnv(env),
     stdio: ['ignore', 'pipe', 'pipe'],

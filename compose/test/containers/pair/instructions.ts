@@ -21,7 +21,7 @@ export function shellBeside({ project, folder }: PairInContainers): Shell {
       const env = programEnv({
         ...found,
         HOME: dir.path,
-        // The folder of a test is a copy, in which npx would not find the client.
+        // The folder of a test is a copy, without the client beside it.
         COMPOSE_FILE: join(folder, 'compose.yaml'),
         COMPOSE_PROJECT_NAME: project,
         ...variables,
@@ -42,5 +42,5 @@ export function shellBeside({ project, folder }: PairInContainers): Shell {
 export const linesIn = (told: string): readonly string[] =>
   told
     .split('\n')
-    .filter((line) => /^ {2}(?:export|npx|KEY=|SVAULT_KEY=|curl)/.test(line))
+    .filter((line) => /^ {2}(?:export|\.\.\/svault|KEY=|SVAULT_KEY=|curl)/.test(line))
     .map((line) => line.trim());
