@@ -20,7 +20,7 @@ const tableOf = (server: string): Record<string, readonly string[]> =>
 test.each([
   ['control-plane', CONTROL_PLANE_ARROWS],
   ['webhook', WEBHOOK_ARROWS],
-])('the page on the architecture has the arrows of %s that lint holds', (server, arrows) => {
+])('docs/architecture.md has the arrows of %s that lint enforces', (server, arrows) => {
   const folders = Object.entries(arrows).map(([folder, allowed]) => [
     folder,
     allowed.filter((name) => !name.endsWith('.ts')).toSorted(),

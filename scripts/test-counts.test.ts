@@ -9,7 +9,7 @@ const GREEN: TestReport = {
   numTodoTests: 1,
 };
 
-test('all reports of a gate are added up', () => {
+test('the reports of all steps are added up', () => {
   expect(countTests([GREEN, GREEN], true)).toEqual({ passed: 10, failed: 0, skipped: 4 });
 });
 
@@ -22,7 +22,7 @@ test.each<[string, TestReport | undefined]>([
   expect(countTests([GREEN, report], true).failed).toBe(1);
 });
 
-test('a step that is no test fails the gate, and is not counted where tests say more', () => {
+test('a failed step that is not a test run fails the gate, and is counted only if no test failed', () => {
   expect(countTests([GREEN], false).failed).toBe(1);
   expect(countTests([{ ...GREEN, success: false, numFailedTests: 3 }], false).failed).toBe(3);
 });

@@ -6,7 +6,7 @@ const CHUNKED =
   'HTTP/1.1 307 Temporary Redirect\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
 const EMPTY = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n';
 
-test.each([1, 2, 7, 1000])('finds every answer in pieces of %i bytes', (size) => {
+test.each([1, 2, 7, 1000])('the reader finds every response in chunks of %i bytes', (size) => {
   const statuses: number[] = [];
   const read = createReplyReader((status) => statuses.push(status));
   const bytes = Buffer.from(WITH_LENGTH + CHUNKED + EMPTY + WITH_LENGTH);

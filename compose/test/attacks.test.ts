@@ -64,7 +64,7 @@ describe('a stranger without any key', () => {
     },
   );
 
-  test('cannot have the control plane parse a large body at the sign-in', async () => {
+  test('cannot make the control plane parse a large body at the sign-in', async () => {
     const { controlPlaneUrl } = pair;
     const { host } = new URL(controlPlaneUrl);
     const head = `POST /api/login/link HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${controlPlaneUrl}\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n`;
@@ -115,7 +115,7 @@ async function proxied(path: string, settings: object = {}, method = 'POST'): Pr
 }
 
 describe('an agent with a proxy key', () => {
-  test('never has a one-time code injected, whose digits a reflected header would tell', async () => {
+  test('never has a one-time code injected, which a reflected header would reveal', async () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     const call = proxied('/reflect', { tokenType: 'TOTP', value: undefined, secret });
     await expect(call).rejects.toThrow(/allowShortSecret/);

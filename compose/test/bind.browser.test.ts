@@ -64,7 +64,7 @@ async function expectAccessible(): Promise<void> {
 }
 
 describe('binding in a browser', () => {
-  it('goes from the owner link to a bound webhook by keyboard alone', async () => {
+  it('leads from the owner link to a bound webhook with the keyboard only', async () => {
     await unbind();
     await page.goto(await ownerLink());
     await expectAccessible();

@@ -7,7 +7,7 @@ const lines = readFileSync(join(COMPOSE, '../.dockerignore'), 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'));
 
-test('images are built from manifests and sources alone, and the engine gets no other file', () => {
+test('images are built only from manifests and sources, and the engine gets no other file', () => {
   expect(lines[0]).toBe('*');
   const taken = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
   expect(taken).toContain('control-plane/src');

@@ -15,25 +15,25 @@ test('Caddy sends requests to every control plane of compose.yaml', () => {
   expect(lines).toContain(`reverse_proxy ${names.map((name) => `${name}:8080`).join(' ')} {`);
 });
 
-test('only its own health check takes a control plane out of the turn, no failed request: anybody can make one', () => {
+test('only Caddy’s health check removes a control plane from rotation, and no failed request, which anyone can cause', () => {
   expect(lines.filter((line) => line.startsWith('health_'))).not.toEqual([]);
   expect(lines.filter((line) => /^(?:fail_duration|max_fails|unhealthy_)/.test(line))).toEqual([]);
 });
 
-test('who does not name the control plane gets a refusal', () => {
+test('a request for another host is rejected', () => {
   expect(lines.join(' ')).toContain(':443 { respond 421 }');
 });
 
-test('its admin API is off, and its log leaves out what a request carries', () => {
+test('the admin API is off, and the log omits the contents of requests', () => {
   expect(lines).toContain('admin off');
   for (const field of ['request>headers', 'request>uri']) expect(lines).toContain(`${field} delete`);
 });
 
-test('who sends slowly is not waited for without end', () => {
+test('slow requests time out', () => {
   for (const bound of ['read_header 10s', 'read_body 35s']) expect(lines).toContain(bound);
 });
 
-test('no request to the control plane itself is sent again for a header that says it may be', () => {
+test('no request to a control plane is retried because of an Idempotency-Key header', () => {
   for (const name of ['Idempotency-Key', 'X-Idempotency-Key'])
     expect(lines).toContain(`request_header @own -${name}`);
 });

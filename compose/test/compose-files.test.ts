@@ -44,7 +44,7 @@ const OIDC = {
 const isSecretName = (name: string): boolean =>
   /(?:KEY|SECRET|TOKEN|PASSPHRASE|PASSWORD)(?:_NEXT)?$/.test(name) && !name.startsWith('SV_LIMIT_');
 
-it('finds the pair, several control planes and the webhook alone with each way to reach it', () => {
+it('the deployments are the pair, several control planes, and the webhook alone with each kind of ingress', () => {
   expect(ALL.map(({ name }) => name)).toEqual([
     '.',
     'scale',
@@ -76,7 +76,7 @@ describe.each(ALL)('compose/$name', (deployment) => {
     expect(composeReads(folder)).toEqual([0, '']);
   });
 
-  it('every line in .env.example is read by a program', () => {
+  it('has no line in .env.example that no program reads', () => {
     const unread = [...listed].filter(
       (name) =>
         !interpolated.has(name) &&
@@ -103,11 +103,11 @@ describe.each(ALL)('compose/$name', (deployment) => {
       expect(value === undefined ? [...set.keys()] : [...listed], name).toContain(name);
   });
 
-  it('starts with what .env.example sets', () => {
+  it('starts with the values of .env.example', () => {
     expect(() => programsOf(deployment)).not.toThrow();
   });
 
-  it('shows behind # what holds by default, or an example of what by default is not there', () => {
+  it('shows defaults, or examples of optional settings, as comments', () => {
     for (const [name, value] of shown) {
       if (name.endsWith('_FILE')) continue;
       const fallback = interpolated.get(name);
@@ -123,7 +123,7 @@ describe.each(ALL)('compose/$name', (deployment) => {
     if (shown.has('SV_OIDC_SIGN_UP')) expect(shown.get('SV_OIDC_SIGN_UP')).toBe('off');
   });
 
-  it('runs every service hardened', () => {
+  it('hardens every service', () => {
     for (const [name, service] of each) {
       expect(service, name).toMatchObject({
         read_only: true,
@@ -138,7 +138,7 @@ describe.each(ALL)('compose/$name', (deployment) => {
     }
   });
 
-  it('runs nothing as root that could be run otherwise', () => {
+  it('runs nothing as root that can run as another user', () => {
     for (const [name, service] of each) {
       if (name in FOREIGN_ROOT) continue;
       const user = service.user ?? built(service)?.user;
@@ -146,14 +146,14 @@ describe.each(ALL)('compose/$name', (deployment) => {
     }
   });
 
-  it('asks every service that stays how it is', () => {
+  it('has a health check for every long-running service', () => {
     for (const [name, service] of each) {
       if (STEPS.includes(name) || UNASKED.includes(name)) continue;
       expect(service.healthcheck !== undefined || built(service)?.hasHealthCheck === true, name).toBe(true);
     }
   });
 
-  it('gives every program the time that a stop takes at the most', () => {
+  it('gives every program the longest time that its stop may take', () => {
     for (const [name, service] of each) {
       if (STEPS.includes(name) || service.build === undefined) continue;
       const seconds = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]);
@@ -177,7 +177,7 @@ describe.each(ALL)('compose/$name', (deployment) => {
     }
   });
 
-  it('listens on this machine alone, but for the reverse proxy', () => {
+  it('listens on this machine only, except for the reverse proxy', () => {
     for (const [name, { ports = [] }] of each)
       for (const port of ports) if (name !== 'proxy') expect(port, name).toMatch(/^127\.0\.0\.1:/);
   });

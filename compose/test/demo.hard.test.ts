@@ -40,7 +40,7 @@ const STEPS = [
   ['Take the webhook offline', /nothing is delivered/],
 ] as const;
 
-test('every step does what it should, and nothing is left behind', { timeout: 90_000 }, async () => {
+test('every step of the demo succeeds, and nothing is left behind', { timeout: 90_000 }, async () => {
   const child = spawn(process.execPath, [DEMO], {
     cwd: folder,
     env: programEnv({ TMPDIR: folder }),

@@ -23,7 +23,7 @@ it.each(TUNNEL_METHODS)(
   },
 );
 
-it('compose/scale/make-secrets.sh is what its template says (run compose/scripts/write-projects.ts)', () => {
+it('compose/scale/make-secrets.sh is the output of its template (run compose/scripts/write-projects.ts)', () => {
   const script = join(COMPOSE, 'scale', 'make-secrets.sh');
   expect(readFileSync(script, 'utf8')).toBe(SCALE_SECRETS_SCRIPT);
   expect(statSync(script).mode & 0o111).toBe(0o111);

@@ -76,7 +76,7 @@ function tool(name: string, script: string): string {
 describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretFiles }) => {
   beforeEach(() => place(folder));
 
-  it('makes every secret of compose.yaml, each for its owner alone', () => {
+  it('creates every secret of compose.yaml, readable only by its owner', () => {
     expect(run({ name })).toMatchObject({ status: 0, stderr: '' });
     for (const path of secretFiles) {
       const isForOthers = READ_BY_OTHERS.some((each) => path.endsWith(each));
@@ -87,7 +87,7 @@ describe.each(scripts)('compose/$name/make-secrets.sh', ({ name, folder, secretF
     expect(readdirSync(inside('secrets')).filter((each) => each.startsWith('.'))).toEqual([]);
   });
 
-  it('makes missing files when it runs again, and replaces none', () => {
+  it('creates missing files when it runs again, and replaces none', () => {
     run({ name });
     const before = texts();
     expect(run({ name, input: '' })).toEqual(expect.objectContaining({ status: 0, stdout: '', stderr: '' }));
@@ -106,20 +106,20 @@ describe.each(scripts.slice(0, 1))('what each script begins with', ({ name, fold
   it.each([
     ['killed', 'kill -9 $PPID'],
     ['ended', 'kill -TERM $PPID'],
-  ])('leaves no half of a file where it is %s, and goes on the next time', (_how, script) => {
+  ])('leaves no partial file if it is %s, and continues the next time', (_how, script) => {
     expect(run({ name, tools: tool('ln', script) }).status).not.toBe(0);
     expect(secretsThere()).toEqual([]);
     expect(run({ name }).status).toBe(0);
     for (const path of secretFiles) expect(statSync(inside(path)).size, path).toBeGreaterThan(16);
   });
 
-  it('makes no secret of less than there should be', () => {
+  it('creates no secret from too few random bytes', () => {
     const stderr = 'make-secrets: there are no random bytes\n';
     expect(run({ name, tools: tool('base64', 'echo aGFsZg==') })).toMatchObject({ status: 1, stderr });
     expect(secretsThere()).toEqual([]);
   });
 
-  it('closes a folder that others could look into', () => {
+  it('removes other users’ access to its folder', () => {
     mkdirSync(inside('secrets'));
     chmodSync(inside('secrets'), 0o755);
     if (isRoot) chownSync(inside('secrets'), SOMEBODY, SOMEBODY);
@@ -127,7 +127,7 @@ describe.each(scripts.slice(0, 1))('what each script begins with', ({ name, fold
     expect(statSync(inside('secrets')).mode & 0o777).toBe(0o700);
   });
 
-  it('reads .env as compose does: values in quotes, lines that end as on Windows', () => {
+  it('reads .env as compose does: quoted values, Windows line endings', () => {
     const env = readFileSync(inside('.env'), 'utf8').replace(/^(SVAULT_[UG]ID)=(.*)$/gm, '$1="$2"');
     writeFileSync(inside('.env'), env.replaceAll('\n', '\r\n'));
     expect(run({ name })).toMatchObject({ status: 0, stderr: '' });
@@ -147,7 +147,7 @@ describe.each(scripts.slice(0, 1))('what each script begins with', ({ name, fold
     expect(existsSync(inside('at/secrets/master.key'))).toBe(true);
   });
 
-  it('says which user has to be in .env, before it makes anything', () => {
+  it('names the user that .env must have, before it creates anything', () => {
     place(folder, { uid: 4_321, gid: 4_321 });
     expect(run({ name })).toMatchObject({
       status: 1,
@@ -173,7 +173,7 @@ it.each(scripts.filter(({ name }) => name in TOKENS))(
   },
 );
 
-it('makes secrets of several control planes that fit each other', () => {
+it('creates matching secrets for several control planes', () => {
   const scale = scripts.find(({ name }) => name === 'scale');
   place(scale?.folder ?? '');
   run();

@@ -46,7 +46,7 @@ const answers = (url: string): Promise<boolean> =>
   );
 
 describe('npm start', () => {
-  test('prints lines that lead to a first credential, which Ctrl-C and a restart keep; a second start disturbs nothing', async () => {
+  test('prints commands that lead to a first credential, which survives Ctrl-C and a restart; a second start changes nothing', async () => {
     const first = await start();
     const another = await endedStart(place);
     const problem = `svault runs already at ${urls[0]}: use it, or stop it with Ctrl-C where it was started`;
@@ -82,7 +82,7 @@ describe('npm start', () => {
     expect(adviceOn(problem ?? '', folder)).toContain(AS_AT_FIRST);
   });
 
-  test.each(['SVAULT_PORT', 'SVAULT_WEBHOOK_PORT'])('says in one line that %s is taken', async (name) => {
+  test.each(['SVAULT_PORT', 'SVAULT_WEBHOOK_PORT'])('reports in one line that %s is taken', async (name) => {
     const other = createServer((socket) => socket.destroy()).listen(Number(place.env[name]), '127.0.0.1');
     await once(other, 'listening');
     const said = new RegExp(`^port ${place.env[name]} of 127\\.0\\.0\\.1 is taken .*${name}=…$`);
@@ -90,7 +90,7 @@ describe('npm start', () => {
     other.close();
   });
 
-  test('says in one line that a text is no port', () => {
+  test('reports in one line that a text is not a port', () => {
     for (const SVAULT_PORT of ['99999', '0', 'x', '1e3'])
       expect(() => startPorts({ SVAULT_PORT })).toThrow(/^SVAULT_PORT must be a port from 1 to 65535$/);
   });

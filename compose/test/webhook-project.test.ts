@@ -38,7 +38,7 @@ function written(method: TunnelMethod): string {
 }
 
 describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
-  it('runs what the repository’s own runs, which other tests look at, from an image that is there', () => {
+  it('runs the same services as the repository’s, from an existing image', () => {
     const ours = repositoryProject(method).find(({ path }) => path === 'compose.yaml')?.text ?? '';
     const services = (text: string): string => text.slice(text.indexOf('x-hardened'));
     const build = / {4}build:\n {6}context: .*\n {6}dockerfile: .*\n/;
@@ -46,12 +46,12 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
     expect(services(textOf(method, 'compose.yaml'))).toBe(services(ours).replace(build, ''));
   });
 
-  it('does not start without what must be set, and says where to set it', () => {
+  it('does not start without its required settings, and says where to set them', () => {
     for (const name of ['SV_WEBHOOK_URL', 'SV_WEBHOOK_SERVICE_URL', 'SVAULT_UID', 'SVAULT_GID'])
       expect(textOf(method, 'compose.yaml')).toContain(`\${${name}:?set ${name} in .env`);
   });
 
-  it('hands secrets over as files that its folder keeps, and has none in its own files', () => {
+  it('mounts secrets as files from its folder, and has none in its other files', () => {
     const text = textOf(method, 'compose.yaml');
     for (const path of secretPaths(method)) {
       expect(text).toContain(`file: ./${path}\n`);
@@ -62,7 +62,7 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
       expect(textOf(method, '.gitignore')).toContain(`/${folder}/\n`);
   });
 
-  it('reads its .env back', () => {
+  it('parses its own .env', () => {
     const values = readEnvFile(textOf(method, '.env'));
     expect(Object.fromEntries(values)).toEqual({
       SVAULT_TUNNEL: method,
@@ -76,7 +76,7 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
     });
   });
 
-  it('says who ends TLS and what they could see, and how to start, bind, stop, back up and update', () => {
+  it('says who terminates TLS and what they could see, and how to start, bind, stop, back up and update', () => {
     const readme = textOf(method, 'README.md');
     expect(readme).toMatch(/## Who ends TLS\n\n\*\*.*(?:ends TLS|TLS ends here)/);
     expect(readme.replaceAll('\n', ' ')).toContain('who learns it can act as the control plane');
@@ -111,7 +111,7 @@ it('makes a master key of 32 bytes and a set-up token of more than 128 bits, oth
   }
 });
 
-it('funnels exactly the node’s own name', () => {
+it('publishes exactly the node’s own name with Tailscale Funnel', () => {
   const serve = JSON.parse(textOf('tailscale', 'tailscale/serve.json')) as object;
   expect(serve).toEqual({
     TCP: { '443': { HTTPS: true } },
@@ -120,7 +120,7 @@ it('funnels exactly the node’s own name', () => {
   });
 });
 
-it('ngrok’s agent stores no requests, and takes no remote commands', () => {
+it('ngrok’s agent stores no requests, and accepts no remote commands', () => {
   const text = TUNNELS.ngrok.secret?.fileText('2abc"def_ghijklmnop') ?? '';
   expect(text).toContain('authtoken: "2abc\\"def_ghijklmnop"\n');
   for (const line of ['inspect_db_size: -1', 'remote_management: false', 'web_addr: 127.0.0.1:4040'])

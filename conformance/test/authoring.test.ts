@@ -37,7 +37,7 @@ async function run(args: readonly string[]): Promise<{ readonly code: number; re
   return { code, out: out.join('\n') };
 }
 
-test('the page shows commands', () => {
+test('the page has commands', () => {
   expect(COMMANDS.length).toBeGreaterThan(10);
   for (const { line } of COMMANDS) expect(line).toMatch(/^npx svault-conformance /);
 });
@@ -64,17 +64,17 @@ test('every check that the page names exists', () => {
   for (const id of meant) expect(CHECKS.map((check) => check.id)).toContain(id);
 });
 
-test('every sentence that the page names exists', () => {
+test('every requirement that the page names exists', () => {
   const named = page.match(/\b[A-Z]{3}-\d\d\b/g) ?? [];
   expect(named.filter((id) => !requirements.has(id))).toEqual([]);
 });
 
-test('what the page links to is there', () => {
+test('every link of the page has a target', () => {
   const targets = [...page.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => join(dirname(PAGE), target));
   expect(targets.filter((target) => !existsSync(target))).toEqual([]);
 });
 
-describe('the commands that need no webhook work as they are written:', () => {
+describe('the commands that need no webhook work as written:', () => {
   const command = (start: string): readonly string[] =>
     COMMANDS.find(({ command: text }) => text.startsWith(start))?.args ?? [];
 
@@ -108,7 +108,7 @@ describe.skipIf(!isInstalled(['python3', '--version']))('the twenty lines to sta
     page,
   )?.[1];
 
-  test('are at most twenty', () => {
+  test('are at most twenty lines', () => {
     expect(code.trim().split('\n').length).toBeLessThanOrEqual(20);
   });
 

@@ -31,7 +31,7 @@ async function bindAndRun(changed: Partial<Rules> = {}, checks = CHECKED): Promi
   return runChecks({ webhook, checks, requirements, reusesConnections: true });
 }
 
-test('a small webhook that keeps the protocol passes every check of its binding', async () => {
+test('a small conforming webhook passes every check of its binding', async () => {
   expect(notPassed(await bindAndRun())).toEqual([]);
 });
 
@@ -53,7 +53,7 @@ describe('a webhook that was bound before the run', () => {
     return runChecks({ webhook: { address, binding }, checks: CHECKED, requirements });
   };
 
-  test('keeps its key: what would replace it is skipped, and says why', async () => {
+  test('keeps its key: checks that would replace it are skipped, with the reason', async () => {
     const results = await onBound();
     const { keys } = started[0]?.world ?? {};
     expect(keys?.current).toEqual(started[0]?.binding.key);
@@ -62,14 +62,14 @@ describe('a webhook that was bound before the run', () => {
     for (const { outcome } of results) expect(outcome.kind).not.toBe('failed');
   });
 
-  test('is looked at for all that leaves its key', async () => {
+  test('runs all checks that keep its key', async () => {
     const results = await onBound({ pendingTakesTickets: true });
     const failed = results.filter(({ outcome }) => outcome.kind === 'failed');
     expect(failed.map(({ check }) => check.id)).toEqual(['rotation.pending-signs-no-tickets']);
   });
 });
 
-test('a code that is worthless fails every check, and nothing is thrown', async () => {
+test('an invalid code fails every check, and nothing is thrown', async () => {
   const webhook = await start();
   const link = webhook.invite();
   webhook.invite();
@@ -86,14 +86,14 @@ test('a code that is worthless fails every check, and nothing is thrown', async 
   expect(results.find(({ check }) => check.id === 'health.open')?.outcome.kind).toBe('failed');
 });
 
-test('a limit that a run before this one used up is waited for, as long as it asks', async () => {
+test('a limit that an earlier run used up is waited for, as long as Retry-After says', async () => {
   const webhook = await start({ wrongCodesAMinute: 0, wrongCodeLimitHeaders: { 'Retry-After': '0' } });
   const toTest = parseRegistrationLink(webhook.invite(), { timeoutMs: 10_000 });
   const results = await runChecks({ webhook: toTest, checks: CHECKED, requirements });
   expect(notPassed(results)).toEqual([]);
 });
 
-test('after a rotation that failed a run signs with a key that the webhook takes', async () => {
+test('after a failed rotation a run signs with a key that the webhook accepts', async () => {
   const webhook = await start({ rotationReplaces: 'the current key' });
   const toTest = parseRegistrationLink(webhook.invite(), { timeoutMs: 10_000 });
   const checks = selectChecks(['rotation.keeps-current', 'rotation.promotes']);

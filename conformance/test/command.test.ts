@@ -56,7 +56,7 @@ const BROKEN = FLAWS['ticket.single-use']?.changed ?? {};
 const ONE = ['--only', 'ticket.single-use'] as const;
 
 describe('exit 0', () => {
-  test('where the webhook conforms, with a summary as the last line', async () => {
+  test('if the webhook conforms, with a summary as the last line', async () => {
     expect(await run(...(await targetFlags()), '--only', 'health', 'ticket.single-use')).toBe(0);
     expect(out.join('\n').split('\n').at(-1)).toMatch(/^\d+ passed, 0 failed, 0 warnings, 0 skipped$/);
   });
@@ -66,7 +66,7 @@ describe('exit 0', () => {
     expect(out).toEqual([`ticket.single-use\t${observed?.id}\ta ticket delivers once`]);
   });
 
-  test('for checks that the webhook claims no part in', async () => {
+  test('for checks of capabilities that the webhook does not claim', async () => {
     const signedHealth = { status: 'ok', capabilities: [] };
     expect(await run(...(await targetFlags({ signedHealth })), ...ONE, '--verbose')).toBe(0);
     expect(out.join('\n')).toContain('skip  ticket.single-use  (the webhook does not claim credential)');
@@ -88,7 +88,7 @@ describe('exit 0', () => {
 });
 
 describe('exit 1', () => {
-  test('where a MUST fails, saying what was sent, came back and was expected, and by which sentence', async () => {
+  test('if a MUST fails, with the request, the response, the expectation and the requirement', async () => {
     expect(await run(...(await targetFlags(BROKEN)), ...ONE)).toBe(1);
     const report = out.join('\n');
     expect(report).toContain('FAIL  ticket.single-use');
@@ -99,7 +99,7 @@ describe('exit 1', () => {
     expect(report).toMatch(/expected:\n +401 with \{ error, code: TICKET_INVALID \}/);
   });
 
-  test('where nothing listens', async () => {
+  test('if nothing listens', async () => {
     const flags = await targetFlags();
     await webhook?.close();
     expect(await run(...flags, '--only', 'health.open')).toBe(1);
@@ -111,7 +111,7 @@ describe('exit 1', () => {
     ['fails and is not listed', BROKEN, 'health.open', 'ticket.single-use failed and is not listed'],
     ['is listed and passes', {}, 'ticket.single-use', 'ticket.single-use is listed and passes: take it out'],
     ['is listed and is none', {}, 'ticket.nothing', 'ticket.nothing is listed and is the id of no check'],
-  ])('where a check %s in a baseline', async (_, changed, listed, said) => {
+  ])('if a check %s in a baseline', async (_, changed, listed, said) => {
     const flags = [...(await targetFlags(changed)), ...ONE, '--baseline', file('baseline', listed)];
     expect(await run(...flags)).toBe(1);
     expect(out.join('\n')).toContain(`baseline: ${said}`);
@@ -157,7 +157,7 @@ describe('exit 2', () => {
     expect(err.join('\n')).not.toContain('0b5e0bb5');
   });
 
-  test('for a secret that is no key', async () => {
+  test('for a secret that is not a key', async () => {
     const flags = await targetFlags();
     expect(await run(...flags.slice(0, -1), 'c2hvcnQ')).toBe(2);
     expect(err.join('\n')).toContain('the secret is base64url of 32 bytes');
@@ -169,14 +169,14 @@ describe('exit 2', () => {
     expect(err.join('\n')).toMatch(/^error: the suite cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
   });
 
-  test('for a baseline that is none', async () => {
+  test('for a file that is not a baseline', async () => {
     const baseline = file('baseline', '{ a: 1 }');
     expect(await run(...(await targetFlags()), '--baseline', baseline)).toBe(2);
     expect(err.join('\n')).toContain('it is no list of check ids');
   });
 });
 
-test('exit 130 where it is interrupted, with a report on what was done', async () => {
+test('exit 130 if it is interrupted, with a report on the checks that ran', async () => {
   const interrupted = new AbortController();
   const flags = await targetFlags();
   const status = (): void => interrupted.abort();
@@ -185,7 +185,7 @@ test('exit 130 where it is interrupted, with a report on what was done', async (
 });
 
 describe('a binding', () => {
-  test('is made by a link, kept for its owner alone, and used again', async () => {
+  test('is made by a link, stored for its owner only, and reused', async () => {
     const saved = join(dir, 'binding.json');
     const link = await bindLink();
     const first = await runWith(
@@ -202,7 +202,7 @@ describe('a binding', () => {
     expect(out.join('\n')).not.toContain(/code=([0-9a-f-]+)/.exec(link)?.[1]);
   });
 
-  test('is kept with the key that the webhook takes after the run', async () => {
+  test('is stored with the key that the webhook accepts after the run', async () => {
     const saved = join(dir, 'binding.json');
     await run('--bind-link', await bindLink(), '--save-binding', saved, ...ONE);
     const before = readFileSync(saved, 'utf8');
@@ -211,7 +211,7 @@ describe('a binding', () => {
     expect(await run('--binding', saved, '--only', 'health.signed')).toBe(0);
   });
 
-  test('replaces no file, and leaves none where there is no binding', async () => {
+  test('replaces no file, and leaves none without a binding', async () => {
     const there = file('there.json', 'mine');
     expect(await run('--bind-link', await bindLink(), '--save-binding', there, ...ONE)).toBe(2);
     expect(readFileSync(there, 'utf8')).toBe('mine');
@@ -223,7 +223,7 @@ describe('a binding', () => {
   });
 });
 
-test('reports go to files by their endings, and to stdout in the format that is asked for', async () => {
+test('reports go to files by extension, and to stdout in the requested format', async () => {
   const paths = ['a.txt', 'a.json', 'a.xml', 'a.html'].map((name) => join(dir, name));
   const flags = paths.flatMap((path) => ['--report', path]);
   await run(...(await targetFlags()), ...ONE, '--format', 'json', ...flags);
@@ -235,7 +235,7 @@ test('reports go to files by their endings, and to stdout in the format that is 
   expect(html).toMatch(/^<!doctype html>/);
 });
 
-test('colours are for terminals that want them', async () => {
+test('colours are used only on terminals that support them', async () => {
   const flags = await targetFlags();
   await runWith({ color: true }, ...flags, ...ONE);
   await runWith({ color: true }, ...flags, ...ONE, '--no-color');

@@ -4,7 +4,7 @@ import { CHECKS } from '../src/registry.ts';
 import { ON_BOUND, SABOTAGES, checkOf, checksFor } from './sabotages.ts';
 import { notPassed, runOnMinimal } from './suite.ts';
 
-test('a small webhook that keeps the protocol passes every check', async () => {
+test('a small conforming webhook passes every check', async () => {
   expect(notPassed(await runOnMinimal({}, ON_BOUND))).toEqual([]);
 });
 

@@ -40,7 +40,7 @@ describe('a report on every check', () => {
   test.each([
     ...QUICK.map((name) => [name, 'bound'] as const),
     ...INVITED.map((name) => [name, 'invited'] as const),
-  ])('comes of a server that %s, having been %s', async (name, how) => {
+  ])('is made for a server that %s, having been %s', async (name, how) => {
     const { report } = await runOn(name, how);
     expect(report).toMatchObject({ conforms: false, accepted: false, interrupted: false });
     expect(report.checks.map(({ id }) => id)).toEqual(SAMPLE.map(({ id }) => id));
@@ -53,7 +53,7 @@ describe('a report on every check', () => {
   });
 });
 
-test('one that never answers is asked a few times, and every other check says why it was not tested', async () => {
+test('a server that never answers is called a few times, and every other check says why it was not tested', async () => {
   const { report } = await runOn('hangs without a word', 'bound');
   const { failed, warnings, skipped, notTestable } = report.counts;
   expect(failed + warnings).toBe(notTestable);

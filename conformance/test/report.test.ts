@@ -123,7 +123,7 @@ describe('no report reveals the key of a webhook that reveals it', () => {
   });
 });
 
-test('no report reveals the binding code, nor the key that the exchange answered', async () => {
+test('no report reveals the binding code, nor the key that the exchange returned', async () => {
   const code = randomUUID();
   const secret = randomBytes(32);
   const key = { webhookId: 'whk_1', keyId: 'k1', hmacSecret: toBase64url(secret), protocol: 'v1' };
@@ -148,7 +148,7 @@ test('no report reveals the binding code, nor the key that the exchange answered
   ]);
 });
 
-test('values under a secret’s name are shown only where the suite sent them', async () => {
+test('values under a secret’s name are shown only if the suite sent them', async () => {
   const { url } = await startLeaky(() => ({
     status: 500,
     body: JSON.stringify({
@@ -162,7 +162,7 @@ test('values under a secret’s name are shown only where the suite sent them', 
   expect(write(report, 'text')).toContain('"note":"shown"');
 });
 
-describe('a report on answers that mean harm', () => {
+describe('a report on hostile responses', () => {
   const HARM = '</script><script>alert(1)</script>]]><img src=x onerror=alert(1)>\u001b[2J\u0000\u202e"\'&';
   const harmful = async (): Promise<Report> => {
     const { url } = await startLeaky(() => ({ status: 500, headers: { 'x-harm': '<b>' }, body: HARM }));
@@ -172,7 +172,7 @@ describe('a report on answers that mean harm', () => {
     });
   };
 
-  test('is XML that can be read, with a case for each check', async () => {
+  test('is valid XML, with a case for each check', async () => {
     const report = await harmful();
     const xml = write(report, 'junit');
     // Well-formed, which the parser does not ask for. The validator moved to a package that this one brings along.
@@ -188,14 +188,14 @@ describe('a report on answers that mean harm', () => {
     );
   });
 
-  test('is a page without scripts, whose policy allows its style and nothing else', async () => {
+  test('is a page without scripts, whose policy allows only its style sheet', async () => {
     const html = write(await harmful(), 'html');
     expect(html).not.toMatch(/<script|<img|<b>|onerror=alert\(1\)>/);
     expect(html).toContain(`default-src 'none'`.replaceAll("'", '&#39;'));
     expect(html).toContain('&lt;/script&gt;');
   });
 
-  test('has no control character and nothing that turns the line', async () => {
+  test('has no control character and no bidirectional override', async () => {
     const report = await harmful();
     for (const format of FORMATS)
       // oxlint-disable-next-line no-control-regex
@@ -203,7 +203,7 @@ describe('a report on answers that mean harm', () => {
     expect(write(report, 'text')).toContain(String.raw`\x1b[2J\x00\u202e`);
   });
 
-  test('is JSON with the members that the README names', async () => {
+  test('is JSON with the documented members', async () => {
     const report = JSON.parse(write(await harmful(), 'json')) as Report;
     expect(report).toMatchObject({
       schema: 1,

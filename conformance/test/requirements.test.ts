@@ -9,7 +9,7 @@ test('check ids are unique and name their area', () => {
   for (const id of ids) expect(id).toMatch(/^[a-z]+(-[a-z]+)*\.[a-z0-9]+(-[a-z0-9]+)*$/);
 });
 
-test('requirements and checks name each other', () => {
+test('requirements and checks refer to each other', () => {
   const byRequirement = [...requirements.values()].flatMap(({ id, checks = [] }) =>
     checks.map((check) => `${check} ${id}`),
   );
@@ -17,7 +17,7 @@ test('requirements and checks name each other', () => {
   expect(byRequirement.toSorted()).toEqual(byCheck.toSorted());
 });
 
-test('every sentence of the protocol’s page that binds has its row, word by word; `trace.ts` makes them', () => {
+test('every requirement of PROTOCOL.md has its row, word by word (run `trace.ts`)', () => {
   const page = readFileSync(new URL('../../shared/PROTOCOL.md', import.meta.url), 'utf8');
   const sentences = [...page.matchAll(/^- \*\*([A-Z]{3}-\d\d)\*\* (.*\b(?:MUST|SHOULD)\b.*)$/gm)];
   expect([...requirements.values()].map(({ id, sentence }) => [id, sentence])).toEqual(
@@ -27,7 +27,7 @@ test('every sentence of the protocol’s page that binds has its row, word by wo
     expect([sentence, level]).toEqual([sentence, /\bMUST\b/.test(sentence) ? 'MUST' : 'SHOULD']);
 });
 
-test('every requirement has checks, or the reason why nothing can be seen from outside', () => {
+test('every requirement has checks, or the reason why it cannot be observed', () => {
   const neither = [...requirements.values()].filter(
     ({ checks, unobservable }) => checks === undefined && unobservable === undefined,
   );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { publishedManifest } from './manifest.ts';
 
-test('every entry points at compiled code, and what the workspace alone needs is gone', () => {
+test('every entry points at compiled code, and fields that only the workspace needs are removed', () => {
   expect(
     publishedManifest({
       name: 'a',
@@ -27,7 +27,7 @@ test('every entry points at compiled code, and what the workspace alone needs is
   });
 });
 
-test('a package that has its dependencies in its own files installs none but the optional ones', () => {
+test('a package that bundles its dependencies installs only the optional ones', () => {
   const manifest = {
     name: 'a',
     version: '1.0.0',

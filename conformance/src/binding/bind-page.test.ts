@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { formsOf } from './bind-page.ts';
 
-test('a form is read as a browser would send it, however its HTML is written', () => {
+test('a form is submitted as a browser would, in any HTML spelling', () => {
   const html = `<p>Hello</p><FORM action='/a?b=1&amp;c=2' METHOD = "Post">
     <input type="hidden" name=csrf value="x&quot;y">
     <Input TYPE=password required name='token' autofocus>
@@ -11,13 +11,13 @@ test('a form is read as a browser would send it, however its HTML is written', (
   ]);
 });
 
-test('a form that says nothing is sent by GET to its own page', () => {
+test('a form without attributes is submitted by GET to its own page', () => {
   expect(formsOf('<form><input name=token></form>')).toEqual([
     { method: 'get', action: undefined, fields: [], tokenField: 'token' },
   ]);
 });
 
-test('a form without a field to fill in asks for nothing', () => {
+test('a form without an input field needs no value', () => {
   expect(formsOf('<form method=post><input type=hidden name=a value=b><button>Go</button>')).toEqual([
     { method: 'post', action: undefined, fields: [['a', 'b']], tokenField: undefined },
   ]);

@@ -13,7 +13,7 @@ const linkTo = (parts: { webhookUrl?: string; code?: string; hash?: string } = {
 const parse = (text: string, serviceUrl?: string): ReturnType<typeof parseRegistrationLink> =>
   parseRegistrationLink(text, { timeoutMs: 1000, serviceUrl });
 
-test('a link says who is to be bound, to whom, and by what', () => {
+test('a link has the webhook’s address, the control plane’s address and the code', () => {
   expect(parse(linkTo())).toEqual({
     address: { webhookUrl: 'https://hook.example', serviceUrl: SERVICE, timeoutMs: 1000 },
     invitation: { code: CODE, hmacHash: HASH, link: linkTo() },
@@ -32,7 +32,7 @@ describe('the webhook’s address is read', () => {
     expect(parse(linkTo({ webhookUrl })).address.webhookUrl).toBe(url);
   });
 
-  test('with a plus, which a query reads as a space', () => {
+  test('with a plus, which a query decodes as a space', () => {
     const withPlus = 'https://hook.example/aa~';
     const webhookUrl = Buffer.from(withPlus).toString('base64');
     expect(webhookUrl).toContain('+');
@@ -40,16 +40,16 @@ describe('the webhook’s address is read', () => {
   });
 });
 
-test('a link is found in what a command prints around it', () => {
+test('a link is found in the output of a command', () => {
   const printed = `webhook at https://hook.example\nopen "${linkTo()}" within 5 minutes`;
   expect(parse(printed)).toEqual(parse(linkTo()));
 });
 
-test('the service’s address may be another one than the link’s', () => {
+test('the control plane’s address may differ from the link’s', () => {
   expect(parse(linkTo(), 'https://other.example').address.serviceUrl).toBe('https://other.example');
 });
 
-test('letters in the wrong case are left for a check to name', () => {
+test('letters in the wrong case are kept for a check to report', () => {
   const link = linkTo({ code: CODE.toUpperCase(), hash: HASH.toUpperCase() });
   expect(parse(link)).toMatchObject({
     invitation: { code: CODE.toUpperCase(), hmacHash: HASH.toUpperCase() },
@@ -65,6 +65,6 @@ test.each([
   ['an address that is no base64', linkTo({ webhookUrl: '!!!' })],
   ['an address that is no URL', linkTo({ webhookUrl: Buffer.from('hook').toString('base64url') })],
   ['a link with two slashes after the service', linkTo().replace('/vault', '//vault')],
-])('%s is refused', (_, text) => {
+])('%s is rejected', (_, text) => {
   expect(() => parse(text)).toThrow(TargetRefused);
 });

@@ -35,7 +35,7 @@ describe('is not mentioned by', () => {
     expect(mentionIn(text, facts)).toBeUndefined();
   });
 
-  test('an address that is the webhook’s own too', () => {
+  test('an address that is also the webhook’s own', () => {
     const same = { ...facts, webhookUrl: 'https://service.example/hook' };
     expect(mentionIn('<form action="https://service.example/hook/bind">', same)).toBeUndefined();
   });

@@ -91,7 +91,7 @@ describe('verify', () => {
     ['no signature', EXAMPLE.replace(/Signature: .*\n/, ''), 'SIG-26'],
     ['a query', EXAMPLE.replace('/v1/storage', '/v1/storage?a'), 'SIG-18'],
     ['a name in capitals', EXAMPLE.replace('"content-type"', '"Content-Type"'), 'SIG-24'],
-  ])('exits 1 and names the sentence that refuses %s', async (_, message, requirement) => {
+  ])('exits 1 and names the requirement that rejects %s', async (_, message, requirement) => {
     expect(await run(['verify', '-', ...KEY, '--at', AT], message)).toBe(1);
     expect(out.join('\n')).toContain(`refused by ${requirement}: `);
   });
@@ -114,7 +114,7 @@ describe('verify', () => {
     if (refusedBy !== undefined) expect(out.join('\n')).toContain('"@path": /prefix/v1/storage⏎');
   });
 
-  test('takes tickets apart', async () => {
+  test('decodes tickets', async () => {
     const { ticket } = JSON.parse(vectors('credential') ?? '') as { ticket: string };
     await run(['verify', '-', ...KEY, '--at', AT], EXAMPLE.replace('\n\n', `\nsv-ticket: ${ticket}\n\n`));
     expect(out.join('\n')).toContain('"svc":"github"');
@@ -153,12 +153,12 @@ describe('sign', () => {
     ['without one', 'POST /v1/health HTTP/1.1\n\n'],
     ['with a ticket', UNSIGNED.replace('\n\n', '\nSv-Ticket: a.b.c\n\n')],
     ['that was signed before', EXAMPLE],
-  ])('makes a request %s that verify accepts', async (_, message) => {
+  ])('creates a request %s that verify accepts', async (_, message) => {
     expect(await run(['sign', '-', ...KEY, '--message'], message)).toBe(0);
     expect(await run(['verify', '-', ...KEY], out.join('\n'))).toBe(0);
   });
 
-  test('exits 2 for what cannot be signed', async () => {
+  test('exits 2 for input that cannot be signed', async () => {
     expect(await run(['sign', '-', ...KEY, '--key-id', 'bind'], UNSIGNED)).toBe(2);
     expect(err.join('\n')).toContain('this cannot be signed');
   });
@@ -182,7 +182,7 @@ describe('vectors', () => {
     expect(one).toMatchObject({ set: 'request-signatures', name: 'with a body', expect: 'accept' });
   });
 
-  test('exits 2 for a name that is none', async () => {
+  test('exits 2 for an unknown name', async () => {
     expect(await run(['vectors', 'no such vector'])).toBe(2);
     expect(err.join('\n')).toContain('no vector and no set is called no such vector');
   });

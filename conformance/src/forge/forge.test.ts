@@ -16,7 +16,7 @@ const target: Target = {
 test.each([
   ['with a body', '{}'],
   ['without a body', ''],
-])('an undeviating signature %s is one that the library verifies', (_, text) => {
+])('an unaltered signature %s is verified by the library', (_, text) => {
   const body = utf8(text);
   const { headers } = forgeSignature(target, { method: 'POST', path: '/v1/health', body });
   const authority = 'hook.example:8443';

@@ -41,26 +41,26 @@ async function listen(speak: (socket: Socket, heard: string) => void, timeoutMs 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
 const POST = { method: 'POST', path: '/v1/health' } as const;
 
-test('an empty POST says that it has no content, and is not chunked, which small servers cannot read', async () => {
+test('an empty POST has a Content-Length of 0, since small servers cannot read chunks', async () => {
   const heard = await listen((socket) => socket.write(OK));
   await client?.send(POST);
   expect(heard.texts[0]?.toLowerCase()).toContain('content-length: 0\r\n');
   expect(heard.texts[0]?.toLowerCase()).not.toContain('transfer-encoding');
 });
 
-test('a request says how it is framed by itself where it wants to', async () => {
+test('a request may set its own framing headers', async () => {
   const heard = await listen((socket) => socket.write(OK));
   await client?.send({ ...POST, headers: [['Content-Length', '2']], body: '{}' });
   expect(heard.texts[0]?.match(/content-length/gi)).toHaveLength(1);
 });
 
-test('each request has a connection of its own, however politely the server keeps the last one open', async () => {
+test('each request has a new connection, even if the server keeps the last one open', async () => {
   const heard = await listen((socket) => socket.write(OK));
   for (let count = 0; count < 3; count++) await client?.send(POST);
   expect(heard.connections).toBe(3);
 });
 
-test('a request whose connection is dropped is not repeated: it may have been worked on', async () => {
+test('a request whose connection is dropped is not repeated, since it may have been processed', async () => {
   const heard = await listen((socket) => socket.resetAndDestroy());
   await expect(client?.send(POST)).rejects.toThrow(NoAnswer);
   expect(heard.connections).toBe(1);
@@ -70,7 +70,7 @@ test.each([
   ['closes', (socket: Socket) => socket.end()],
   ['resets the connection', (socket: Socket) => setImmediate(() => socket.resetAndDestroy())],
   ['reads no further', (socket: Socket) => socket.pause()],
-])('a refusal by the length alone is heard, though the server then %s', async (_, leave) => {
+])('a rejection by the declared length is received, even if the server then %s', async (_, leave) => {
   let answered = false;
   await listen((socket) => {
     if (answered) return;
@@ -81,18 +81,18 @@ test.each([
   expect(answer?.status).toBe(413);
 });
 
-test('an answer may end with its connection, as in HTTP/1.0', async () => {
+test('a response may end with its connection, as in HTTP/1.0', async () => {
   await listen((socket) => socket.end('HTTP/1.0 200 OK\r\nServer: SimpleHTTP\r\n\r\n{"status":"ok"}'));
   const answer = await client?.send(POST);
   expect(Buffer.from(answer?.body ?? []).toString()).toBe('{"status":"ok"}');
 });
 
-test('but one that is still open after the timeout is none', async () => {
+test('a response that is still open after the timeout is rejected', async () => {
   await listen((socket) => socket.write('HTTP/1.0 200 OK\r\n\r\n{"status":'), 100);
   await expect(client?.send(POST)).rejects.toMatchObject({ name: 'NoAnswer', timedOut: true });
 });
 
-test('a large body arrives whole', async () => {
+test('a large body arrives complete', async () => {
   const bytes = 3 * 1024 * 1024;
   let received = 0;
   server = createServer((socket) => {

@@ -88,6 +88,6 @@ test.each([
     ],
     2,
   ],
-] as const)('a run goes on until then where %s', async (_, script, asked) => {
+] as const)('a run waits until then if %s', async (_, script, asked) => {
   expect(await askedUntilGivenUp(script)).toBe(asked);
 });

@@ -16,8 +16,8 @@ afterEach(async () => {
 const started = async (publicUrl?: string): Promise<Upstream> =>
   (upstream = await startUpstream({ ...LOOPBACK, ...(publicUrl !== undefined && { publicUrl }) }));
 
-describe('a place', () => {
-  test('keeps what it was called with: method, the rest of the path, headers, body', async () => {
+describe('an endpoint of the upstream', () => {
+  test('records the calls that it gets: method, the rest of the path, headers, body', async () => {
     const place = (await started()).open();
     const body = Buffer.from([0, 255, 13, 10]);
     const answer = await fetch(`${place.url}/a/b?c=%20`, {
@@ -32,14 +32,14 @@ describe('a place', () => {
     expect(body.equals(call?.body ?? new Uint8Array())).toBe(true);
   });
 
-  test('is one of many, each with its own answer', async () => {
+  test('is one of many, each with its own response', async () => {
     const { open } = await started();
     const [one, other] = [open(), open((response) => response.writeHead(418).end())];
     expect((await fetch(other.url)).status).toBe(418);
     expect([one.calls.length, other.calls.length]).toEqual([0, 1]);
   });
 
-  test('is found behind whatever path a public address has, kept or taken away', async () => {
+  test('is found behind any path of a public address, kept or stripped', async () => {
     const { open, allowedHost, direct } = await started('https://tunnel.example/some/path/');
     const place = open();
     expect(place.url).toMatch(/^https:\/\/tunnel\.example\/some\/path\/[A-Za-z0-9_-]{22}$/);
@@ -55,7 +55,7 @@ describe('a place', () => {
   });
 });
 
-describe('whatever comes, the suite goes on:', () => {
+describe('the suite continues after', () => {
   test.each([
     'GET / HTTP/1.1\r\nbroken',
     'SSH-2.0-x\r\n',
@@ -83,7 +83,7 @@ describe('whatever comes, the suite goes on:', () => {
     expect(place.calls).toEqual([]);
   });
 
-  test('a caller that goes away while it is answered', async () => {
+  test('a caller that disconnects during the response', async () => {
     const { open } = await started();
     const closed = Promise.withResolvers<void>();
     const place = open((response) => {
@@ -97,14 +97,14 @@ describe('whatever comes, the suite goes on:', () => {
     expect((await fetch(open().url)).status).toBe(200);
   });
 
-  test('an answer that throws', async () => {
+  test('a response that throws', async () => {
     const { open } = await started();
     const place = open(() => Promise.reject(new Error('no')));
     await expect(fetch(place.url)).rejects.toThrow();
     expect((await fetch(open().url)).status).toBe(200);
   });
 
-  test('more calls than are kept', async () => {
+  test('more calls than are recorded', async () => {
     const place = (await started()).open();
     for (let at = 0; at < 210; at++)
       await fetch(place.url).then(
@@ -115,7 +115,7 @@ describe('whatever comes, the suite goes on:', () => {
   });
 });
 
-test('what is no HTTP is counted, and a call that is cut is not', async () => {
+test('input that is not HTTP is counted, and an interrupted call is not', async () => {
   const server = await started();
   const port = Number(new URL(server.open().url).port);
   for (const bytes of ['POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\nx', 'no HTTP at all\r\n\r\n']) {
@@ -126,7 +126,7 @@ test('what is no HTTP is counted, and a call that is cut is not', async () => {
   expect(server.malformed).toEqual([expect.stringMatching(/^HPE_/)]);
 });
 
-test('it closes at once, open answers and all', async () => {
+test('it closes at once, with responses in progress', async () => {
   const server = await startUpstream(LOOPBACK);
   const place = server.open((response) => response.writeHead(200).write('on and on'));
   const answer = await fetch(place.url);
@@ -134,7 +134,7 @@ test('it closes at once, open answers and all', async () => {
   await expect(answer.text()).rejects.toThrow();
 });
 
-test('a port that is taken is said to be', async () => {
+test('a taken port is reported as such', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;

@@ -41,7 +41,7 @@ async function linesOf(image: string, script: string): Promise<readonly string[]
 describe.each(names)('the image of %s', (name) => {
   const image = IMAGES[name];
 
-  test('is run by no root, and that user may write to its data and /tmp alone', async () => {
+  test('does not run as root, and its user can write only to its data and /tmp', async () => {
     expect((await imageOf(image)).Config.User).toBe('node');
     const found = await linesOf(
       image,
@@ -58,7 +58,7 @@ describe.each(names)('the image of %s', (name) => {
     ]);
   });
 
-  test('has packages that run in production, and no other', async () => {
+  test('has the packages that production needs, and no others', async () => {
     const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { dev?: boolean; devOptional?: boolean } | undefined>;
     };
@@ -74,7 +74,7 @@ describe.each(names)('the image of %s', (name) => {
     expect(found.filter((path) => !runsInProduction(path))).toEqual([]);
   });
 
-  test('has sources and no tests, nothing made of them, and no secret', async () => {
+  test('has sources, but no tests, no build output and no secret', async () => {
     const inside = await linesOf(
       image,
       'cd /svault && find . -type f ! -path "./compiled/*" ! -path "./compose/src/*"',
@@ -102,7 +102,7 @@ describe.each(names)('the image of %s', (name) => {
     expect(megabytes).toBeLessThan(MAX_MB[name]);
   });
 
-  test('tells what it does not know from what goes wrong', async () => {
+  test('distinguishes an unknown subcommand from a failure', async () => {
     const { exitCode, output } = await runToEnd({ image, command: ['no-such-thing'] });
     expect(output).toMatch(/usage/);
     expect(exitCode).toBe(2);
@@ -136,7 +136,7 @@ describe.each(['control-plane', 'webhook'] as const)('a container of %s', (name)
     expect(new Set(owner.trim().split('\n'))).toEqual(new Set(['12345:54321']));
   });
 
-  test(`runs ${subcommand} while it runs, in another container with its volume`, async () => {
+  test(`runs ${subcommand} in another container with its volume, while it serves`, async () => {
     const { exitCode, output } = await runToEnd({
       image: IMAGES[name],
       command: [subcommand],
@@ -148,14 +148,14 @@ describe.each(['control-plane', 'webhook'] as const)('a container of %s', (name)
     expect(exitCode).toBe(0);
   });
 
-  test('writes nothing of its secrets', async () => {
+  test('prints none of its secrets', async () => {
     const told = await running.logs();
     expect(told).not.toBe('');
     for (const secret of Object.values(env).filter((value) => !value.startsWith('http')))
       expect(told).not.toContain(secret);
   });
 
-  test('is unhealthy once it is not ready, and ends with 0 by SIGTERM as process 1', async () => {
+  test('is unhealthy while it is not ready, and exits with 0 after SIGTERM as process 1', async () => {
     const draining = await runContainer({
       image: IMAGES[name],
       env: { ...env, SV_DRAIN_SECONDS: '30' },

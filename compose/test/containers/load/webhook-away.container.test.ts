@@ -103,7 +103,7 @@ const said = ({ status, code = '' }: Told): string => `${status} ${code}`;
 /** No call reached the upstream. */
 const NONE = CONTROL_PLANES.map(() => 0);
 
-test('a webhook that is stopped: refused as documented, a ticket is worth nothing, and all is back when it is', async () => {
+test('with a stopped webhook requests are denied as documented and tickets are useless, until it is back', async () => {
   const url = `${scale.url}/api/agents/credentials?service=${world.serviceName}`;
   const headers = { 'x-agent-key': world.readers[0]?.apiKey ?? '' };
   const ticket = (await scale.send(url, { headers, redirect: 'manual' })).headers.get('location') ?? '';
@@ -117,7 +117,7 @@ test('a webhook that is stopped: refused as documented, a ticket is worth nothin
   expect(reached).toEqual(NONE);
 });
 
-test('a webhook whose address does not answer', async () => {
+test('with a webhook whose address does not answer requests are denied as documented', async () => {
   await scale.elsewhere.proxy.stop();
   const reached = await expectAway(() => scale.elsewhere.proxy.start(), AWAY);
   expect(reached).toEqual(NONE);
@@ -152,7 +152,7 @@ async function startImpostor(
 const askedOf = async (impostor: Running): Promise<Record<string, number>> =>
   (await (await fetch(`http://127.0.0.1:${await impostor.port(8080)}/`)).json()) as Record<string, number>;
 
-test('something with a wrong certificate at the address of the webhook: nothing is sent to it', async () => {
+test('a server with a wrong certificate at the webhook’s address gets no request', async () => {
   const folder = tempDir();
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'webhook.test' }], {
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'webhook.test' }] }],
@@ -175,7 +175,7 @@ test('something with a wrong certificate at the address of the webhook: nothing 
   expect(asked).toEqual({});
 });
 
-test('garbage in place of the webhook: no call and no refresh is sent a second time', async () => {
+test('with garbage instead of responses no call and no refresh is sent a second time', async () => {
   await scale.elsewhere.webhook.stop();
   const place = { name: scale.elsewhere.network, alias: 'webhook' };
   const impostor = await startImpostor(scale.certificates, place);
@@ -208,7 +208,7 @@ async function expectSentOnce(impostor: Running, name: ControlPlaneName): Promis
   });
 }
 
-test('a webhook that hangs: refused as documented within the time that it may take, and nothing is called twice', async () => {
+test('with a webhook that hangs requests are denied as documented within the timeout, and nothing is called twice', async () => {
   await scale.elsewhere.webhook.pause();
   const reached = await expectAway(() => scale.elsewhere.webhook.unpause(), AWAY);
   // What had come to it before it hung is in its hands: who was refused knows no more than that nobody answered.

@@ -19,13 +19,13 @@ afterAll(async () => {
   await pair?.remove();
 });
 
-test('compose up ends with both bound and says what to do next', async () => {
+test('compose up ends with a bound pair and prints the next steps', async () => {
   expect(await pair.admin.call('GET', '/api/webhook')).toMatchObject({ url: pair.webhookUrl });
   expect(pair.instructions).toContain(`webhook        ${pair.webhookUrl}  (bound)`);
   expect(pair.instructions).toContain('docker compose stop webhook');
 });
 
-test('the lines that it prints lead to a first credential, and its link signs the owner in', async () => {
+test('the printed commands lead to a first credential, and the printed link signs the owner in', async () => {
   const [signIn = '', store = '', makeAgent = '', grant = '', get = '', fetchIt = ''] = linesIn(
     pair.instructions,
   );
@@ -74,7 +74,7 @@ const reachable = (): Promise<void> =>
     return is;
   });
 
-test('both are published for this machine alone', async () => {
+test('both are published on this machine only', async () => {
   for (const machine of [controlPlane, webhook]) {
     const { Ports } = (await machine.inspect()).NetworkSettings;
     const published = Object.values(Ports).flat();
@@ -113,7 +113,7 @@ test('no secret is in the engine’s answers, the environment or written files',
   }
 });
 
-test('secrets are files that their program alone may read, each sees its own and no other data', async () => {
+test('secrets are files that only their program can read, and each program sees only its own data', async () => {
   const [ofControlPlane, ofWebhook] = [await keysIn(controlPlane), await keysIn(webhook)];
   expect([...ofControlPlane.keys()].toSorted()).toEqual([
     '/keys/control-plane/admin.key',

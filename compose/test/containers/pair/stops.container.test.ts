@@ -77,7 +77,7 @@ test('compose stop webhook is the kill switch: nothing is delivered at any endpo
   expect(await bindings()).toBe(1);
 });
 
-test('SIGTERM ends both in order', async () => {
+test('SIGTERM stops both with exit code 0', async () => {
   for (const machine of [await controlPlane(), await webhook()]) {
     expect(await machine.stop()).toBe(0);
     await machine.start();
@@ -86,7 +86,7 @@ test('SIGTERM ends both in order', async () => {
   await expectAllDoorsOpen(first);
 });
 
-test('down and up go on with the same data, and what was bound is not bound anew', async () => {
+test('after down and up both have the same data, and the pair is not bound again', async () => {
   const keysBefore = (await (await controlPlane()).run('sh', '-c', 'cat /keys/*/*')).output;
   await pair.compose('down');
   await pair.compose('up', '-d');
@@ -121,7 +121,7 @@ test.each(['control-plane', 'webhook'])(
   },
 );
 
-test('one that comes back at another address is found there', async () => {
+test('a webhook that comes back with another address is found there', async () => {
   const machine = await webhook();
   const network = `${pair.project}_default`;
   const addressOf = async (): Promise<string | undefined> =>

@@ -64,7 +64,7 @@ const ask = (endpoint: Call, agent: Agent): Promise<Answer> => askFor(endpoint, 
 const reveal = (endpoint: Call, { id }: Agent): Promise<Answer> =>
   bearer(endpoint, scale.adminKey)('POST', `/api/agents/${id}/reveal-key`);
 
-describe('what happens at one holds at all', () => {
+describe('a change at one applies to all', () => {
   test.each([0, 1, 2])(
     'a change at control plane %i, for the next request of each channel',
     async (where) => {
@@ -101,7 +101,7 @@ describe('what happens at one holds at all', () => {
     },
   );
 
-  test('the limit of an agent is one at REST and MCP together, and so is its lockout', async () => {
+  test('an agent has one limit and one lockout for REST and MCP together', async () => {
     const agent = await makeAgent(admin, world.serviceName);
     const answers = await spread(100, endpoints.all, (endpoint, n) =>
       (n >> 2) % 2 === 0 ? ask(endpoint, agent) : callTool(endpoint, agent, 'whoami'),
@@ -130,7 +130,7 @@ describe('what happens at one holds at all', () => {
     }
   });
 
-  test('each access is in the log once, in one chain that holds', async () => {
+  test('each access is in the log once, in one intact chain', async () => {
     const agent = await makeAgent(admin, world.serviceName);
     expect(tally(await spread(20, endpoints.all, (endpoint) => ask(endpoint, agent)))).toEqual({ '307': 20 });
     const query = `/api/audit?agentId=${agent.id}&eventType=AGENT_CREDENTIAL_ACCESS&limit=100`;
@@ -179,42 +179,45 @@ describe('Valkey', () => {
     ['hanging', () => limits.pause(), () => limits.unpause()],
     ['cut off', () => limits.leave(data()), () => limits.join(data(), ['valkey'])],
     ['full', () => maxMemory('1'), () => maxMemory('0')],
-  ])('%s: agents are served, limits go on, and it is used again when it is back', async (_, begin, end) => {
-    const [agent, spent, shared] = [
-      await makeAgent(admin, world.serviceName),
-      await makeAgent(admin),
-      await makeAgent(admin),
-    ];
-    await begin();
-    try {
-      // One that says nothing is missed when it is asked: nobody waits for it, then or later.
-      for (const endpoint of endpoints.direct) expect(gist(await ask(endpoint, agent))).toBe('307');
-      await allDegraded();
-      expect(await readiness(endpoints.proxy)).toBe('200 degraded');
-      expect(tally(await spread(20, endpoints.all, (endpoint) => ask(endpoint, agent)))).toEqual({
-        '307': 20,
-      });
-      for (const endpoint of endpoints.direct) {
-        // Nobody gets past the limit at any one of them.
-        const answers = await spread(REVEALS + 5, [endpoint], (each) => reveal(each, spent));
-        expect(tally(answers)).toEqual({ '200': REVEALS, [LIMITED]: 5 });
-        expect(tally(await spread(7, [endpoint], (each) => reveal(each, shared)))).toEqual({ '200': 7 });
+  ])(
+    'while it is %s agents are served and limits apply, and it is used again when it is back',
+    async (_, begin, end) => {
+      const [agent, spent, shared] = [
+        await makeAgent(admin, world.serviceName),
+        await makeAgent(admin),
+        await makeAgent(admin),
+      ];
+      await begin();
+      try {
+        // One that says nothing is missed when it is asked: nobody waits for it, then or later.
+        for (const endpoint of endpoints.direct) expect(gist(await ask(endpoint, agent))).toBe('307');
+        await allDegraded();
+        expect(await readiness(endpoints.proxy)).toBe('200 degraded');
+        expect(tally(await spread(20, endpoints.all, (endpoint) => ask(endpoint, agent)))).toEqual({
+          '307': 20,
+        });
+        for (const endpoint of endpoints.direct) {
+          // Nobody gets past the limit at any one of them.
+          const answers = await spread(REVEALS + 5, [endpoint], (each) => reveal(each, spent));
+          expect(tally(answers)).toEqual({ '200': REVEALS, [LIMITED]: 5 });
+          expect(tally(await spread(7, [endpoint], (each) => reveal(each, shared)))).toEqual({ '200': 7 });
+        }
+      } finally {
+        await end();
       }
-    } finally {
-      await end();
-    }
-    await allWell();
-    for (const endpoint of endpoints.all) expect(gist(await reveal(endpoint, spent))).toBe(LIMITED);
-    // Each tells what it has counted alone: 3 times 7 are more than there is room for.
-    const answers = [];
-    for (const endpoint of endpoints.direct) answers.push(gist(await reveal(endpoint, shared)));
-    expect(answers).toEqual(['200', '200', LIMITED]);
-    for (const endpoint of endpoints.all) expect(gist(await reveal(endpoint, shared))).toBe(LIMITED);
-  });
+      await allWell();
+      for (const endpoint of endpoints.all) expect(gist(await reveal(endpoint, spent))).toBe(LIMITED);
+      // Each tells what it has counted alone: 3 times 7 are more than there is room for.
+      const answers = [];
+      for (const endpoint of endpoints.direct) answers.push(gist(await reveal(endpoint, shared)));
+      expect(answers).toEqual(['200', '200', LIMITED]);
+      for (const endpoint of endpoints.all) expect(gist(await reveal(endpoint, shared))).toBe(LIMITED);
+    },
+  );
 });
 
 describe('the proxy', () => {
-  test('killed under calls: it comes back by itself, and nothing behind it has noticed', async () => {
+  test('that is killed during calls restarts by itself, and the control planes continue', async () => {
     const proxy = await scale.service('proxy');
     const starts = () =>
       Promise.all(
@@ -273,7 +276,7 @@ describe('a control plane that is stopped', () => {
   test.each<[string, readonly ControlPlaneName[]]>([
     ['one', ['control-plane-2']],
     ['two', ['control-plane-1', 'control-plane-3']],
-  ])('%s of three: the proxy leaves it out, and takes it back', async (_, names) => {
+  ])('is taken out of rotation and back: %s of three', async (_, names) => {
     await whileStill(names, async () => {
       await until('everybody to be served without them', servedByAll);
       // And it stays so: nobody is sent there again to find out.
@@ -285,7 +288,7 @@ describe('a control plane that is stopped', () => {
     await whileStill(others, () => until('everybody to be served by those that came back', servedByAll));
   });
 
-  test('decides what waited for it by what holds when it goes on', async () => {
+  test('decides waiting requests by the state at the time when it continues', async () => {
     const agent = await makeAgent(admin, world.serviceName);
     const [one, two] = endpoints.direct;
     expect(gist(await askFor(two, agent, world.serviceName))).toBe('307');

@@ -80,7 +80,7 @@ test('up starts it healthy and bind binds it; then it stores and delivers', asyn
   expect(await fetched()).toBe(value);
 });
 
-test('runs as the user who owns its secrets, on a read-only file system, published for this machine alone', async () => {
+test('runs as the owner of its secrets, on a read-only file system, published on this machine only', async () => {
   const machine = await webhook();
   const { Config, HostConfig, NetworkSettings } = await machine.inspect();
   expect(Config.User).toBe(`${owner.uid}:${owner.uid}`);
@@ -100,7 +100,7 @@ test('runs as the user who owns its secrets, on a read-only file system, publish
   }
 });
 
-test('down is the kill switch, and up goes on with the same data', async () => {
+test('down is the kill switch, and up continues with the same data', async () => {
   const { value, ask, fetched } = await storedOne();
   const earlier = (await ask('manual')).headers.get('location') ?? '';
   owner.run(linesOfReadme('webhook down'));
@@ -115,7 +115,7 @@ test('down is the kill switch, and up goes on with the same data', async () => {
   expect(await fetched()).toBe(value);
 });
 
-test('a backup brings back what was stored, into an empty volume, and needs no binding', async () => {
+test('a backup restores what was stored into an empty volume, without a new binding', async () => {
   const { value, fetched } = await storedOne();
   owner.run(linesOfReadme(' backup /backups/'));
   const [file = ''] = readdirSync(join(owner.folder, 'backups'));
