@@ -73,14 +73,14 @@ const terminate = (): Promise<unknown> =>
   );
 const makeAgent = (name: string): Promise<Answer> => service.admin('POST', '/api/agents', { body: { name } });
 
-test('connections that were killed while nobody used them: nobody notices', async () => {
+test('idle connections that are killed fail no request', async () => {
   await Promise.all(Array.from({ length: 8 }, () => agent.get('github')));
   await terminate();
   expect((await agent.get('github')).status).toBe(307);
   expect((await agent.list()).status).toBe(200);
 });
 
-test('connections killed under load: 503 or an answer that is in the log, and a suspended agent stays so', async () => {
+test('connections killed under load lead to 503, or to responses that are in the log, and a suspended agent stays suspended', async () => {
   const before = await successes();
   const answers: Answer[] = [];
   let over = false;
@@ -111,7 +111,7 @@ test('connections killed under load: 503 or an answer that is in the log, and a 
   expect((await service.admin('POST', `/api/agents/${agent.id}/resume`)).status).toBe(200);
 });
 
-test('a database that nobody reaches: 503 at once, /readyz says so, and all is well with the first connection', async () => {
+test('an unreachable database leads to 503 at once, also at /readyz, and requests succeed again with the first connection', async () => {
   wire.cut();
   expectUnavailable(await agent.get('github'), 'UNAVAILABLE');
   expectUnavailable(await agent.list(), 'UNAVAILABLE');
@@ -174,7 +174,7 @@ test.each([
   },
 );
 
-test('a change whose connection ends in its middle leaves nothing, and holds up nobody', async () => {
+test('a change whose connection is lost midway is undone, and blocks no other', async () => {
   const before = await eventsOf('AGENT_CREATED');
   once(/^insert into "agents"/, 'cut after');
   expectUnavailable(await makeAgent('half'), 'UNAVAILABLE');
@@ -195,7 +195,7 @@ async function failing(...states: readonly string[]): Promise<void> {
     CREATE OR REPLACE TRIGGER fault BEFORE INSERT ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION fault()`);
 }
 
-test('a deadlock, a serialization failure: done again, once, and told as done', async () => {
+test('a change is repeated once after a deadlock or a serialization failure, and reported as done', async () => {
   await failing('40P01', '40001');
   const before = await eventsOf('AGENT_CREATED');
   expect((await makeAgent('deadlocked')).status).toBe(201);
@@ -211,7 +211,7 @@ test.each([
   ['no memory', '53200'],
   ['a deadlock that comes back each time', '40P01', '40P01', '40P01'],
   ['a statement that took too long', '57014'],
-])('%s: 503, no ticket, no change, and no trace of either', async (_what, ...states) => {
+])('%s leads to 503, without a ticket, a change or an event', async (_what, ...states) => {
   const before = [await successes(), await eventsOf('AGENT_CREATED'), await named('unlucky')];
   await failing(...states);
   expectUnavailable(await agent.get('github'), 'AUDIT_UNAVAILABLE');
@@ -221,7 +221,7 @@ test.each([
   expect((await agent.get('github')).status).toBe(307);
 });
 
-test('a server that only reads, as a standby does: what reads is answered, what writes is 503', async () => {
+test('on a read-only server, such as a standby, reads succeed and writes are 503', async () => {
   const database = new URL(linked.place.env['SV_DATABASE_URL'] ?? '').pathname.slice(1);
   await state().run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
   await terminate();
@@ -236,6 +236,6 @@ test('a server that only reads, as a standby does: what reads is answered, what 
   expect((await makeAgent('written')).status).toBe(201);
 });
 
-test('the log holds after all of that', async () => {
+test('the log verifies after these faults', async () => {
   expect((await service.admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
 });

@@ -126,7 +126,7 @@ describe('the server', () => {
     await expectNothingLost(before + 3, await stop(), backAt);
   });
 
-  test('says nothing for 15 seconds: each request is answered in its time, and nothing waits on afterwards', async () => {
+  test('is silent for 15 seconds: each request is answered within its timeout, and nothing is left waiting', async () => {
     const before = await successes();
     const { asks, stop } = load();
     await expect.poll(() => asks.length, { timeout: 30_000 }).toBeGreaterThan(200);
@@ -145,7 +145,7 @@ describe('the server', () => {
 });
 
 describe('a lock', () => {
-  test('of a process that has stopped in the middle of a change is given to the next in 5 seconds', async () => {
+  test('of a process that stopped during a change is released to the next after 5 seconds', async () => {
     const vaultId = (await storedState(postgres.url).value('SELECT id FROM vaults')) as never;
     const address = databaseSetting.parse(postgres.url);
     const { masterKey } = controlPlaneConfig(place.env);
@@ -168,7 +168,7 @@ describe('a lock', () => {
 });
 
 describe('too few connections', () => {
-  test('for a role that gets three of them and no more rights than it needs: it serves, and refuses what is too much', async () => {
+  test('for a role with three connections and minimal rights: requests are served, and excess ones rejected', async () => {
     await administer(postgres.url, "CREATE ROLE small LOGIN PASSWORD 'p' CONNECTION LIMIT 3");
     await administer(postgres.url, 'CREATE DATABASE small');
     const own = databaseUrl(postgres.url, 'small');

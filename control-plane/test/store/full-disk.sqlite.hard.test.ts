@@ -119,7 +119,7 @@ describe.skipIf(disk === undefined)('a full disk under the control plane', () =>
     await heals();
   });
 
-  test('reading goes on, changing does not, and nothing half-done is left', async () => {
+  test('reads succeed, changes fail, and no change is left half done', async () => {
     await grant(pair, agent.id, { serviceName: 'hourly', expiresInSeconds: 3_600 });
     const before = (await admin('GET', '/api/agents?limit=100')).json.items.length as number;
     pair.clock.advance(3_600_000);
@@ -155,7 +155,7 @@ describe.skipIf(disk === undefined)('a full disk under the control plane', () =>
     await heals();
   });
 
-  test('stopped and started again while it is full, nothing is lost', async () => {
+  test('nothing is lost in a restart on a full disk', async () => {
     fill(0);
     await askUntilRefused();
     await pair.stop('control-plane');

@@ -128,14 +128,14 @@ describe('one read, one script, one write', () => {
     expect(await costs(() => agent.get('rated'))).toEqual([307, READ, ...SCRIPT, WRITE]);
   });
 
-  test('for what policies deny, a rate of their own too', async () => {
+  test('for a denial by a policy, including a rate of its own', async () => {
     expect(await costs(() => agent.get('policed'))).toEqual([403, READ, ...SCRIPT, WRITE]);
     await agent.get('rated');
     passed();
     expect(await costs(() => agent.get('rated'))).toEqual([429, READ, ...SCRIPT, WRITE]);
   });
 
-  test('for a service without a grant, and for a name that is none', async () => {
+  test('for a service without a grant, and for an invalid name', async () => {
     expect(await costs(() => agent.get('unknown'))).toEqual([404, READ, ...SCRIPT, WRITE]);
     expect(await costs(() => agent.get('a%2Fb'))).toEqual([400, READ, ...SCRIPT, WRITE]);
   });
@@ -148,7 +148,7 @@ describe('one read, one script, one write', () => {
   });
 });
 
-test('the list writes nothing', async () => {
+test('the list of grants writes nothing', async () => {
   expect(await costs(() => agent.list())).toEqual([200, LIST, ...SCRIPT]);
 });
 
@@ -179,7 +179,7 @@ describe.each([
     ]);
   });
 
-  test('what asks for no credential writes nothing', async () => {
+  test('an operation other than get_credential writes nothing', async () => {
     for (const method of ['initialize', 'tools/list', 'ping', 'nothing/known'])
       expect((await costs(() => mcp().request('2025-11-25', method, {}))).slice(1)).toEqual([
         read,
@@ -197,7 +197,7 @@ describe.each([
   });
 });
 
-describe('at the proxies’ door', () => {
+describe('at the proxy endpoint', () => {
   const FIND = 'svault_find_proxy';
 
   test.each(['POST', 'GET', 'DELETE', 'OPTIONS'])('%s: one read, one script, one write', async (method) => {
@@ -208,12 +208,12 @@ describe('at the proxies’ door', () => {
     await admin('POST', '/api/vault/unlock');
   });
 
-  test('a large body costs one read more', async () => {
+  test('a large body costs one more read', async () => {
     const large = { rawBody: 'x'.repeat(200_000) };
     expect(await costs(() => proxy.call('POST', large))).toEqual([200, FIND, FIND, ...SCRIPT, WRITE]);
   });
 
-  test('what its token’s policies deny, a rate of their own too', async () => {
+  test('a denial by a policy of the token, including a rate of its own', async () => {
     const policed = await proxyOn({ running: { url }, admin }, { serviceName: 'policed' });
     const rated = await proxyOn({ running: { url }, admin }, { serviceName: 'rated' });
     passed();
@@ -222,7 +222,7 @@ describe('at the proxies’ door', () => {
     expect(await costs(() => rated.send('tools/call'))).toEqual([429, FIND, ...SCRIPT, WRITE]);
   });
 
-  test('an agent that is not active, and its proxy, are written down once a minute, and ask no limiter', async () => {
+  test('denials of an inactive agent and its proxy are written once a minute, without the limiter', async () => {
     const idle = await proxyOn({ running: { url }, admin }, { agentId: suspended.id });
     passed();
     expect(await costs(() => idle.send('tools/call'))).toEqual([403, FIND, WRITE]);
@@ -232,7 +232,7 @@ describe('at the proxies’ door', () => {
   });
 });
 
-test('what the limits refuse is written once a minute, and not by the request', async () => {
+test('denials by a limit are written once a minute, and not by the request', async () => {
   const statuses = new Set<number>();
   for (let left = 11; left > 0; left--) statuses.add((await agent.get('unknown')).status);
   passed();
@@ -261,7 +261,7 @@ test.each<[string, (key: string) => Promise<Answer>, string, string]>([
   },
 );
 
-test('what is counted is all there is: a management request shows', async () => {
+test('the count includes every statement, as a management request shows', async () => {
   await admin('GET', '/api/agents');
   expect(passed().length).toBeGreaterThan(1);
 });
