@@ -11,6 +11,8 @@ export class Failure extends Error {
   readonly code: string | undefined;
   /** Seconds after which the sender of the error allows a new request, where it says so. */
   readonly retryAfterSeconds: number | undefined;
+  /** Nothing that svault knows answered: the address may be another program's. */
+  readonly isOfAddress: boolean;
 
   constructor(
     exit: ExitName,
@@ -18,12 +20,14 @@ export class Failure extends Error {
     options: ErrorOptions & {
       readonly code?: string | undefined;
       readonly retryAfterSeconds?: number | undefined;
+      readonly isOfAddress?: boolean;
     } = {},
   ) {
     super(message, options);
     this.exit = exit;
     this.code = options.code;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.isOfAddress = options.isOfAddress ?? false;
   }
 
   get exitCode(): number {
@@ -32,7 +36,8 @@ export class Failure extends Error {
 
   /** The same, with more to say of it. */
   saying(message: string, exit = this.exit): Failure {
-    return new Failure(exit, message, { code: this.code, cause: this });
+    const { code, retryAfterSeconds, isOfAddress } = this;
+    return new Failure(exit, message, { code, retryAfterSeconds, isOfAddress, cause: this });
   }
 }
 

@@ -115,7 +115,7 @@ describe('R13: the 307', () => {
     const service = await fakeServer(() => GIVEN);
     const { code, out, err } = await get(service);
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(/answers 200 where a svault redirects/);
+    expect(err).toMatch(/something else answered 200; set SVAULT_BASE_URL/);
   });
 
   test('shows neither key nor ticket nor credential under --debug', async () => {
@@ -130,7 +130,7 @@ describe('R13: the 307', () => {
     const service = await fakeServer(() => GIVEN);
     await clientOf(service)(['get', 'a b&service=c#d%20']);
     const query = 'service=a%20b%26service%3Dc%23d%2520&redirect=true';
-    expect(service.asked()).toEqual([`GET /api/agents/credentials?${query}`]);
+    expect(service.asked()[0]).toBe(`GET /api/agents/credentials?${query}`);
   });
 });
 

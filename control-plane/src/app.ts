@@ -16,7 +16,7 @@ import { createOauthApi } from './api/oauth/routes.ts';
 import { createPageSession, createSetSessionCookie } from './api/pages/page-session.ts';
 import { createPages } from './api/pages/routes.ts';
 import type { Context } from './context.ts';
-import { notFound } from './core/errors.ts';
+import { notAWebhook, notFound } from './core/errors.ts';
 import { PROXY_PATH } from './core/proxy.ts';
 
 /**
@@ -56,8 +56,8 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   app.use(createManagementApi(dependencies));
   app.use(createPages(dependencies));
   app.use(createOauthApi({ ...dependencies, documents: context.clientDocuments }));
-  app.use(() => {
-    throw notFound();
+  app.use((req) => {
+    throw req.path.startsWith('/v1/') ? notAWebhook() : notFound();
   });
   app.use(
     errorHandler({ statusOf: ERROR_STATUS, storageFailure: 'UNAVAILABLE', internal: 'INTERNAL', logger }),

@@ -32,6 +32,10 @@ const REFUSAL_CODES: RefusalCodes<WebhookErrorCode> = {
   internal: 'INTERNAL',
 };
 
+/** For requests of the control plane's routes: people confuse the addresses of the two programs. */
+const NOT_HERE =
+  'this is a webhook, not a control plane: send the request to the address of the control plane';
+
 /** Of one proxy. The control plane opens at most 64 (PROTOCOL.md section 2) in each of its processes. */
 const MAX_OPEN_STREAMS = 256;
 
@@ -83,8 +87,11 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(...createProbeRoutes({ ...context, isLeaving: () => leaving?.aborted === true }));
   app.use(createBindRoutes({ flow: context.bindFlow, serviceUrl, webhookUrl }));
   app.use(createExchangeRoute({ ...context, receiveRequest, webhookUrl }));
-  app.use(() => {
-    throw new ApiError('NOT_FOUND', 'there is nothing here');
+  app.use((req) => {
+    throw new ApiError(
+      'NOT_FOUND',
+      /^\/(?:api|login|vault|\.well-known)\b/.test(req.path) ? NOT_HERE : 'there is nothing here',
+    );
   });
   app.use(errorHandler({ ...REFUSAL_CODES, logger }));
   return app;

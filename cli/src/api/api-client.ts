@@ -6,6 +6,7 @@ import type { IncomingAnswer, OutgoingRequest } from '../http/send.ts';
 import { refusalOf, understood } from '../http/refusal.ts';
 import { sendWithRetries } from '../http/send-with-retries.ts';
 import type { Invocation } from '../invocation.ts';
+import type { Addressed } from './wrong-address.ts';
 
 /** A client of the control plane that is signed in. Every call throws Failure for a response that is not a success. */
 export interface ApiClient {
@@ -16,8 +17,8 @@ export interface ApiClient {
   read<T>(path: string, schema: z.ZodType<T>, dryAnswer?: T): Promise<T>;
   /** GET of a list, page by page, to its end or to `limit` items. */
   readAll<T>(path: string, itemSchema: z.ZodType<T>, limit?: number): Promise<T[]>;
-  /** GET whose answer is a redirect, which is not followed. Under `--dry-run` it is shown, and leads to `dryLocation`. */
-  readRedirect(path: string, dryLocation: string): Promise<Pick<IncomingAnswer, 'status' | 'headers'>>;
+  /** GET whose answer is a redirect, which is not followed. Under `--dry-run` it is shown. @returns its address, or `dryLocation` */
+  readRedirect(path: string, dryLocation: string): Promise<string>;
   /** Sends a change. Under `--dry-run` it is shown, and `dryAnswer` replaces the response. */
   change<T>(change: Change<T>): Promise<T>;
 }
@@ -31,6 +32,21 @@ interface Change<T> {
   readonly schema: z.ZodType<T>;
   /** What a command goes on with under `--dry-run`; without it, the command ends there. */
   readonly dryAnswer?: T;
+}
+
+/** A call of a control plane, whose failure names a wrong address as such. @throws Failure */
+export async function atControlPlane<T>(
+  invocation: Invocation,
+  addressed: Addressed,
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof Failure) || !(error.isOfAddress || error.code === 'NOT_FOUND')) throw error;
+    const { explainAddress } = await import('./wrong-address.ts');
+    throw await explainAddress(invocation, addressed, error);
+  }
 }
 
 /** Of answers that say nothing (204). */
@@ -68,8 +84,13 @@ export async function apiClient(
     if (dryAnswer === undefined) throw new DryRunDone();
     return dryAnswer;
   };
+  const addressed = { baseUrl, login: name };
   const answerTo = async <T>(request: OutgoingRequest, schema: z.ZodType<T>, dryAnswer?: T): Promise<T> =>
-    dry ? shownInstead(request, dryAnswer) : understood(await ask(request), request.url, schema);
+    dry
+      ? shownInstead(request, dryAnswer)
+      : atControlPlane(invocation, addressed, async () =>
+          understood(await ask(request), request.url, schema),
+        );
 
   return {
     login,
@@ -77,10 +98,14 @@ export async function apiClient(
     read: (path, schema, dryAnswer) => answerTo({ method: 'GET', url: urlOf(path) }, schema, dryAnswer),
     readRedirect: async (path, location) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
-      if (dry) return shownInstead(request, { status: 307, headers: new Map([['location', location]]) });
-      const answer = await ask(request);
-      if (answer.status >= 400) throw refusalOf(answer, request.url);
-      return answer;
+      if (dry) return shownInstead(request, location);
+      return atControlPlane(invocation, addressed, async () => {
+        const answer = await ask(request);
+        const found = answer.headers.get('location');
+        // Any other redirect comes from a party in between.
+        if (answer.status === 307 && found !== undefined) return found;
+        throw refusalOf(answer, request.url);
+      });
     },
     readAll: async (path, itemSchema, limit = Infinity) => {
       const pageSchema = z.object({ items: z.array(itemSchema), nextCursor: z.string().optional() });

@@ -27,7 +27,15 @@ export interface ActingLogin {
  */
 export async function actingLogin(invocation: Invocation): Promise<ActingLogin> {
   const login = invocation.flags.ctx === undefined ? environmentLogin(invocation) : undefined;
-  if (login !== undefined) return login;
+  if (login !== undefined) {
+    const { SVAULT_CONTEXT: unused = '' } = invocation.env;
+    if (unused !== '')
+      say(
+        invocation,
+        `SVAULT_KEY is set and SVAULT_CONTEXT=${unused} is not used: unset one, or give --context`,
+      );
+    return login;
+  }
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
   if (context === undefined) throw await notSignedIn(store);

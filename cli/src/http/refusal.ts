@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ExitName, Failure, failed } from '../failure.ts';
+import { type ExitName, Failure } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { plainLine } from '../output/plain-line.ts';
 import type { IncomingAnswer } from './send.ts';
@@ -42,7 +42,9 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
   const body = bodySchema.safeParse(jsonIn(text)).data;
   if (body === undefined) {
     const exit = status >= 502 && status <= 504 ? 'unavailable' : 'failed';
-    return new Failure(exit, `${from.host} answered ${status} as no svault does; is the address right?`);
+    const elsewhere = URL.parse(headers.get('location') ?? '')?.origin;
+    const answered = `something else answered ${status}${elsewhere === undefined ? '' : `, which leads to ${plainLine(elsewhere)}`}`;
+    return new Failure(exit, `no svault answers at ${from.host}: ${answered}`, { isOfAddress: true });
   }
   const { error, code, issues = [], retryAfter, policy, reason } = body;
   const details = [
@@ -67,5 +69,8 @@ export function understood<T>(answer: IncomingAnswer, from: URL, schema: z.ZodTy
   if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, from);
   const read = schema.safeParse(answer.text === '' ? undefined : jsonIn(answer.text));
   if (read.success) return read.data;
-  throw failed(`${from.host} does not answer as a svault does; is the address right?`, read.error);
+  throw new Failure('failed', `no svault answers at ${from.host}: its answer is none of svault`, {
+    cause: read.error,
+    isOfAddress: true,
+  });
 }

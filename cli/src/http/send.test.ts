@@ -11,11 +11,11 @@ test.each([
   ['SELF_SIGNED_CERT_IN_CHAIN', 'failed', /does not verify/],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'failed', /does not verify/],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'failed', /does not verify/],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'failed', /is the address right/],
-  ['EPROTO', 'failed', /is the address right/],
-  ['HPE_INVALID_CONSTANT', 'failed', /is the address right/],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'failed', /no svault answers at svault\.example:8443/],
+  ['EPROTO', 'failed', /no svault answers at svault\.example:8443/],
+  ['HPE_INVALID_CONSTANT', 'failed', /no svault answers at svault\.example:8443/],
   ['HPE_HEADER_OVERFLOW', 'failed', /more than a svault would/],
-  ['ECONNREFUSED', 'unavailable', /nothing listens at svault\.example:8443/],
+  ['ECONNREFUSED', 'unavailable', /no svault answers at svault\.example:8443: nothing listens/],
   ['ENOTFOUND', 'unavailable', /no address/],
   ['EAI_AGAIN', 'unavailable', /no address/],
   ['ETIMEDOUT', 'unavailable', /cannot be reached \(ETIMEDOUT\)/],
@@ -29,6 +29,6 @@ test.each([
 test('the failure of a host with several addresses is that of the first', () => {
   const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(networkFailure(new AggregateError([refused, refused]), HOST).message).toBe(
-    'nothing listens at svault.example:8443',
+    'no svault answers at svault.example:8443: nothing listens there',
   );
 });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, request as requestOf } from 'node:http';
-import { Failure, failed, unavailable } from '../failure.ts';
+import { type ExitName, Failure, failed, unavailable } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 
 /** Longer than the control plane waits for a webhook. */
@@ -86,13 +86,21 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
       error,
     );
   if (/^(?:ERR_SSL_|EPROTO$|HPE_(?!HEADER_OVERFLOW))/.test(code))
-    return failed(`${host} does not speak what its address says (${code}); is the address right?`, error);
+    return ofAddress(
+      'failed',
+      `no svault answers at ${host}: it does not speak what its address says (${code})`,
+      error,
+    );
   switch (code) {
     case 'ECONNREFUSED':
-      return unavailable(`nothing listens at ${host}`, error);
+      return ofAddress('unavailable', `no svault answers at ${host}: nothing listens there`, error);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return unavailable(`there is no address for ${host}; are you online?`, error);
+      return ofAddress(
+        'unavailable',
+        `there is no address for ${host}; check its spelling, and that this machine is online`,
+        error,
+      );
     case 'HPE_HEADER_OVERFLOW':
       return failed(`${host} answers more than a svault would`, error);
     case 'TimeoutError':
@@ -101,6 +109,9 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
       return unavailable(`${host} cannot be reached (${code})`, error);
   }
 }
+
+const ofAddress = (exit: ExitName, message: string, cause: unknown): Failure =>
+  new Failure(exit, message, { cause, isOfAddress: true });
 
 /** The innermost code: an AggregateError holds the failure of each address family. */
 function codeOf(error: unknown): string {

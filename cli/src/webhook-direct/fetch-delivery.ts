@@ -10,6 +10,7 @@ import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { say } from '../output/say.ts';
+import { atWebhook } from './at-webhook.ts';
 import { mustNotBeAnother } from './known-webhook.ts';
 import { webhookOf } from './webhook-view.ts';
 
@@ -59,16 +60,24 @@ async function fetchOnce(
   });
   // The control plane knows that the webhook is away.
   if (from instanceof Failure) return { later: from };
-  const request = { method: 'GET', url: from } as const;
-  endWhereDry(invocation, request);
+  endWhereDry(invocation, { method: 'GET', url: from });
   const webhookUrl = webhookOf(from, '/v1/credential');
   await mustNotBeAnother(invocation, client.login, { webhookUrl, shown: from.origin });
-  const answer = await send(invocation, request);
-  if (answer.status === 200) return { answer, from };
-  const refused = refusalOf(answer, from);
+  const delivery = await orElse<Delivery | Failure>(
+    atWebhook(client.login, deliveryAt(invocation, from)),
+    (failure) => failure,
+  );
+  if (!(delivery instanceof Failure)) return delivery;
+  const refused = delivery;
   if (refused.retryAfterSeconds !== undefined && isTemporary(refused)) return { later: refused };
   if (refused.code !== 'NOT_FOUND') throw refused;
   throw refused.saying(`the webhook holds nothing for ${name}; svault set ${name} stores it`, 'notFound');
+}
+
+async function deliveryAt(invocation: Invocation, from: URL): Promise<Delivery> {
+  const answer = await send(invocation, { method: 'GET', url: from });
+  if (answer.status !== 200) throw refusalOf(answer, from);
+  return { answer, from };
 }
 
 /** Protocol section 5.4: what the same request may be answered otherwise, a little later. */
@@ -93,7 +102,7 @@ const ticketSchema = z.looseObject({ url: z.string() });
 async function credentialAddress(client: ApiClient, name: string): Promise<URL> {
   const { kind, baseUrl } = client.login.context;
   const { host } = new URL(baseUrl);
-  const text = kind === 'agent' ? await redirectFor(client, name, host) : await ticketFor(client, name);
+  const text = kind === 'agent' ? await redirectFor(client, name) : await ticketFor(client, name);
   const address = text.length > MAX_CHARACTERS ? undefined : safeAddress(text);
   if (address === undefined || address.hash !== '')
     throw failed(
@@ -102,14 +111,10 @@ async function credentialAddress(client: ApiClient, name: string): Promise<URL> 
   return address;
 }
 
-async function redirectFor(client: ApiClient, name: string, host: string): Promise<string> {
+function redirectFor(client: ApiClient, name: string): Promise<string> {
   // This client takes JSON, which alone would be answered without a redirect.
   const path = `/api/agents/credentials?service=${encodeURIComponent(name)}&redirect=true`;
-  const answer = await client.readRedirect(path, SOMEWHERE);
-  const location = answer.headers.get('location');
-  // Any other redirect comes from a party in between.
-  if (answer.status === 307 && location !== undefined) return location;
-  throw failed(`${host} answers ${answer.status} where a svault redirects; is the address right?`);
+  return client.readRedirect(path, SOMEWHERE);
 }
 
 /** No `jkt`: an admin’s login keeps no key that would open what is sealed. */

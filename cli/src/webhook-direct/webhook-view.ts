@@ -34,13 +34,18 @@ export type WebhookView = z.infer<typeof webhookSchema>;
 export const webhookShape: Shape<WebhookView> = {
   name: ({ url = '' }) => url,
   columns: [
-    { title: 'webhook', of: ({ url = '' }) => url },
     {
       title: 'answers',
       of: ({ reachable }) => (reachable === true ? 'yes' : 'no'),
       tone: ({ reachable }) => (reachable === true ? 'green' : 'red'),
     },
-    { title: 'latency', of: ({ latencyMs }) => (latencyMs === undefined ? '' : `${latencyMs} ms`) },
+    { title: 'webhook', of: ({ url = '' }) => url },
+    {
+      title: 'latency',
+      // An older control plane sends that of the last call that was answered.
+      of: ({ reachable, latencyMs }) =>
+        reachable === true && latencyMs !== undefined ? `${latencyMs} ms` : '',
+    },
     { title: 'last seen', of: ({ lastSeenAt }, { time }) => time(lastSeenAt) },
     { title: 'bound', of: ({ boundAt }, { time }) => time(boundAt) },
     { title: 'id', of: ({ webhookId = '' }) => webhookId },

@@ -25,6 +25,13 @@ export function notFound(): ApiError {
   return new ApiError('NOT_FOUND', 'There is nothing here by that name.');
 }
 
+/** For the routes of a webhook: people confuse the addresses of the two programs. */
+export const notAWebhook = (): ApiError =>
+  new ApiError(
+    'NOT_FOUND',
+    'This is a control plane, not a webhook. Send the request to the address of the webhook.',
+  );
+
 /** @returns `found` @throws ApiError NOT_FOUND where it is undefined */
 export function orNotFound<T>(found: T | undefined): T {
   if (found === undefined) throw notFound();

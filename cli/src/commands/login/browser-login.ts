@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname, platform } from 'node:os';
 import { z } from 'zod';
+import { atControlPlane } from '../../api/api-client.ts';
 import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext } from '../../contexts/context.ts';
 import { sessionGrantSchema, sessionOf } from '../../contexts/session-renewal.ts';
@@ -113,8 +114,9 @@ async function begin(
     body: { ...body, client: clientName() },
   };
   endWhereDry(invocation, request);
-  const answer = await send(invocation, request);
-  const { authorizeUrl, ...begun } = understood(answer, request.url, begunSchema);
+  const { authorizeUrl, ...begun } = await atControlPlane(invocation, { baseUrl }, async () =>
+    understood(await send(invocation, request), request.url, begunSchema),
+  );
   const page = safeAddress(authorizeUrl);
   if (page === undefined || !OPENABLE.test(page.href))
     throw failed(`${request.url.host} wants an address opened that is no plain https address`);

@@ -1,5 +1,6 @@
 import type { SealingCurve } from '@svault/shared/sealed';
 import { z } from 'zod';
+import { atControlPlane } from '../../api/api-client.ts';
 import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext, AgentContext } from '../../contexts/context.ts';
 import { KEY_FORMS, kindOfKey, shownKey } from '../../contexts/key-form.ts';
@@ -40,7 +41,7 @@ async function adminLogin(invocation: Invocation, wanted: WantedLogin, key: stri
   const { store, baseUrl, wantedName } = wanted;
   const name = wantedName ?? defaultContextName({ kind: 'admin', baseUrl });
   await checkNameIsFree(store, { name, kind: 'admin', baseUrl });
-  const { email } = await asked(invocation, `${baseUrl}/api/me`, key, meSchema);
+  const { email } = await asked(invocation, { baseUrl, path: '/api/me', key }, meSchema);
   const context: AdminContext = { kind: 'admin', name, baseUrl, email };
   await keepLogin(invocation, store, context, { kind: 'key', key });
   printLogin(invocation, context);
@@ -52,7 +53,7 @@ async function agentLogin(invocation: Invocation, wanted: WantedKeyLogin, key: s
   const name = wantedName ?? defaultContextName({ kind: 'agent', baseUrl, keyPrefix });
   const context: AgentContext = { kind: 'agent', name, baseUrl, keyPrefix };
   await checkNameIsFree(store, context);
-  await asked(invocation, `${baseUrl}/api/agents/credentials`, key, grantsSchema);
+  await asked(invocation, { baseUrl, path: '/api/agents/credentials', key }, grantsSchema);
   const { sealingKey, isFormer } = await agentSealingKey(store, context, key, sealingCurve);
   await keepLogin(invocation, store, context, {
     kind: 'key',
@@ -65,11 +66,12 @@ async function agentLogin(invocation: Invocation, wanted: WantedKeyLogin, key: s
 
 async function asked<T>(
   invocation: Invocation,
-  address: string,
-  key: string,
+  { baseUrl, path, key }: { readonly baseUrl: string; readonly path: string; readonly key: string },
   schema: z.ZodType<T>,
 ): Promise<T> {
-  const request = { method: 'GET', url: new URL(address), authorization: `Bearer ${key}` } as const;
+  const request = { method: 'GET', url: new URL(baseUrl + path), authorization: `Bearer ${key}` } as const;
   endWhereDry(invocation, request);
-  return understood(await sendWithRetries(invocation, request), request.url, schema);
+  return atControlPlane(invocation, { baseUrl }, async () =>
+    understood(await sendWithRetries(invocation, request), request.url, schema),
+  );
 }

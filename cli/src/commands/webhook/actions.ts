@@ -48,9 +48,13 @@ export const webhookStatus: Run<[]> = async (invocation) => {
   const client = await apiClient(invocation);
   const webhook = await client.read('/api/webhook', webhookSchema);
   if (webhook.bound || invocation.flags.format === 'json') printOne(invocation, webhook, webhookShape);
-  if (!webhook.bound) throw new Failure('notFound', 'no webhook is bound: svault webhook init, up and bind');
+  if (!webhook.bound)
+    throw new Failure(
+      'notFound',
+      'no webhook is bound: svault webhook init makes one, svault webhook bind binds it',
+    );
   if (webhook.reachable !== true)
     throw unavailable(
-      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane: does it run, and its tunnel?`,
+      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane; start it (svault webhook up in the folder of its project), and check its tunnel or proxy`,
     );
 };

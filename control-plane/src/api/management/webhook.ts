@@ -34,7 +34,7 @@ const webhookSchema = z.object({
   capabilities: z.array(z.string()).optional(),
   reachable: z.boolean().optional().meta({ description: 'Whether it answered a signed call just now' }),
   lastSeenAt: timeSchema.optional(),
-  latencyMs: z.int().optional(),
+  latencyMs: z.int().optional().meta({ description: 'Of the call just now; absent where it did not answer' }),
   boundAt: timeSchema.optional(),
   keyId: z.string().optional(),
   rotationPending: z.boolean().optional(),
@@ -64,7 +64,8 @@ function toWebhookView({ link, reachable }: WebhookStatus): z.infer<typeof webho
     capabilities: [...capabilities],
     reachable,
     lastSeenAt,
-    latencyMs,
+    // That of an earlier call would read as if it had answered.
+    latencyMs: reachable ? latencyMs : undefined,
     boundAt,
     keyId: key.id,
     rotationPending: pendingKey !== undefined,
