@@ -10,6 +10,7 @@ const bodySchema = z.object({
   retryAfter: z.number().optional(),
   policy: z.string().optional(),
   reason: z.string().optional(),
+  providerReason: z.string().optional(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
 
@@ -46,11 +47,12 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
     const answered = `something else answered ${status}${elsewhere === undefined ? '' : `, which leads to ${plainLine(elsewhere)}`}`;
     return new Failure(exit, `no svault answers at ${from.host}: ${answered}`, { isOfAddress: true });
   }
-  const { error, code, issues = [], retryAfter, policy, reason } = body;
+  const { error, code, issues = [], retryAfter, policy, reason, providerReason } = body;
   const details = [
     ...issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)),
     ...(policy === undefined ? [] : [`policy ${policy}`]),
     ...(reason === undefined || error.includes(reason) ? [] : [reason]),
+    ...(providerReason === undefined ? [] : [`the provider: ${providerReason}`]),
     ...(retryAfter === undefined ? [] : [`again in ${retryAfter} s`]),
   ];
   const message = details.length === 0 ? error : `${error} (${details.join('; ')})`;

@@ -12,9 +12,9 @@ export type RefreshResult =
   /** The record has no provider or no refresh token. */
   | { readonly outcome: 'not_refreshable' }
   /** The provider rejects the refresh token: the owner has to authorise again. */
-  | { readonly outcome: 'reauth_needed' }
+  | { readonly outcome: 'reauth_needed'; readonly providerReason?: string | undefined }
   /** The provider failed, or the webhook's call to it. */
-  | { readonly outcome: 'failed' }
+  | { readonly outcome: 'failed'; readonly providerReason?: string | undefined }
   /** Only the control plane can authenticate the client, and the account has no setting for its provider. */
   | { readonly outcome: 'provider_not_configured' }
   /** Another refresh of the token is in progress. */
@@ -86,8 +86,11 @@ export function refreshEvent(
   vaultId: Id<'vlt'>,
   serviceName: string,
   { reason, userId, proxyId }: RefreshRequest,
-  { outcome }: RefreshResult,
+  result: RefreshResult,
 ): NewAuditEvent {
-  const about = { serviceName, userId, proxyId, detail: { outcome, reason } };
+  const { outcome } = result;
+  const providerReason = 'providerReason' in result ? result.providerReason : undefined;
+  const detail = { outcome, reason, ...(providerReason !== undefined && { providerReason }) };
+  const about = { serviceName, userId, proxyId, detail };
   return { vaultId, eventType: 'TOKEN_REFRESHED', outcome: EVENT_OUTCOMES[outcome], ...about };
 }

@@ -39,7 +39,8 @@ export async function refreshByNotice(
   if (refreshAcceptedSchema.safeParse(answer.body).success) return { outcome: 'accepted' };
   const done = refreshDoneSchema.safeParse(answer.body).data;
   if (done === undefined) throw garbage('/v1/refresh-notify');
-  return done.outcome === 'refreshed' ? refreshed(done.expiryTime) : { outcome: done.outcome };
+  if (done.outcome === 'refreshed') return refreshed(done.expiryTime);
+  return done.outcome === 'failed' ? notRefreshed('failed', done.providerReason) : { outcome: done.outcome };
 }
 
 export interface Mediation {
@@ -80,7 +81,7 @@ export async function refreshByMediation(
   const done = refreshOutcomeSchema.safeParse(answer).data;
   if (done === undefined) throw garbage('/v1/refresh');
   if (done.outcome === 'refreshed') return refreshed(done.expiryTime);
-  return { outcome: done.outcome === 'invalid_grant' ? 'reauth_needed' : 'failed' };
+  return notRefreshed(done.outcome === 'invalid_grant' ? 'reauth_needed' : 'failed', done.providerReason);
 }
 
 /** Compares byte for byte. A secret does not help where the webhook needs an assertion, nor the reverse. */
@@ -102,6 +103,11 @@ export async function isStillBound(
   const [vault, link] = await Promise.all([vaults.get(vaultId), webhookLinks.find(vaultId)]);
   return vault !== undefined && vault.lockedAt === undefined && link?.webhookId === webhookId;
 }
+
+const notRefreshed = (
+  outcome: 'failed' | 'reauth_needed',
+  providerReason: string | undefined,
+): RefreshResult => ({ outcome, ...(providerReason !== undefined && { providerReason }) });
 
 const refreshed = (expiryTime: string | undefined): RefreshResult => ({
   outcome: 'refreshed',

@@ -134,15 +134,33 @@ test('a token without a refresh token or a record is not_refreshable', async () 
 
 test('a token stays while its provider fails, and is refreshed later', async () => {
   await store('failing', MEDIATED);
-  for (const how of [{ status: 500 }, 'break_before', { status: 200, body: 'garbage' }] as const) {
+  for (const [how, providerReason] of [
+    [{ status: 500 }, 'status 500'],
+    ['break_before', 'connect'],
+    [{ status: 200, body: 'garbage' }, 'no JSON object'],
+  ] as const) {
     endpoint.misbehave(how);
-    expect([how, (await refresh('failing')).json]).toEqual([how, { outcome: 'failed' }]);
+    expect([how, (await refresh('failing')).json]).toEqual([how, { outcome: 'failed', providerReason }]);
     pair.clock.advance(60_000);
   }
   endpoint.misbehave(undefined);
   expect((await refresh('failing')).json.outcome).toBe('refreshed');
   const outcomes = (await events('failing')).map(({ outcome }) => outcome);
   expect(outcomes).toEqual(['success', 'error', 'error', 'error']);
+});
+
+test('what the provider says of a rejection is in the response and in the event, without the secret that it repeats', async () => {
+  await store('rejected', MEDIATED);
+  const said = ['This client is disabled.', `The secret ${CLIENT_SECRET} is wrong.`];
+  const reasons = ['status 401, invalid_client: This client is disabled.', 'status 401, invalid_client'];
+  for (const [at, text] of said.entries()) {
+    const body = JSON.stringify({ error: 'invalid_client', error_description: text });
+    endpoint.misbehave({ status: 401, body });
+    const providerReason = reasons[at];
+    expect((await refresh('rejected')).json).toEqual({ outcome: 'failed', providerReason });
+    const [last] = await events('rejected');
+    expect(last).toMatchObject({ outcome: 'error', detail: { outcome: 'failed', providerReason } });
+  }
 });
 
 test('a key rotation during a refresh loses nothing', async () => {

@@ -16,10 +16,22 @@ export type RefreshNotify = z.infer<typeof refreshNotifySchema>;
 export const refreshAcceptedSchema = z.object({ accepted: z.literal(true) });
 export type RefreshAccepted = z.infer<typeof refreshAcceptedSchema>;
 
+/**
+ * Why a provider gave nothing, in one line for the owner, without anything that was sent to it. A text that does not fit is
+ * dropped: the outcome counts.
+ */
+const providerReasonSchema = z
+  .string()
+  .max(400)
+  .regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u)
+  .optional()
+  .catch(undefined);
+
 /** 200: done at once. */
 export const refreshDoneSchema = z.object({
   outcome: z.enum(['refreshed', 'not_refreshable', 'failed']),
   expiryTime: timeSchema.optional(),
+  providerReason: providerReasonSchema,
 });
 export type RefreshDone = z.infer<typeof refreshDoneSchema>;
 
@@ -51,5 +63,6 @@ export type RefreshLease = z.infer<typeof refreshLeaseSchema>;
 export const refreshOutcomeSchema = z.object({
   outcome: z.enum(['refreshed', 'invalid_grant', 'provider_error']),
   expiryTime: timeSchema.optional(),
+  providerReason: providerReasonSchema,
 });
 export type RefreshOutcome = z.infer<typeof refreshOutcomeSchema>;

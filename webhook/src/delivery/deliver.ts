@@ -131,15 +131,31 @@ function delivered(ticket: CredentialTicket, current: CurrentCredential, mode: D
   };
 }
 
+/** Codes whose reason is a provider's, which the owner gets and an agent does not (PROTOCOL.md SAV-30). */
+const PROVIDER_CODES: ReadonlySet<unknown> = new Set([
+  'MINT_FAILED',
+  'PROVIDER_ERROR',
+  'PROVIDER_TIMEOUT',
+  'REAUTH_NEEDED',
+]);
+
 /** @param error an AppError, or for example that the record was changed outside this program */
 function rejected(ticket: CredentialTicket, error: unknown, version: number | undefined): Decided {
-  const { jti, gnt, rfp } = ticket;
+  const { jti, gnt, rfp, sub } = ticket;
+  const providerReason =
+    error instanceof AppError && PROVIDER_CODES.has(error.code) ? error.reason : undefined;
   const code = error instanceof AppError && isWebhookErrorCode(error.code) ? error.code : 'INTERNAL';
   const outcome = WEBHOOK_ERROR_STATUS[code] >= 500 ? 'error' : 'denied';
   return {
-    event: { ...useOf(ticket), outcome, detail: { jti, gnt, rfp, version, code } },
+    event: { ...useOf(ticket), outcome, detail: { jti, gnt, rfp, version, code, reason: providerReason } },
     finish: async () => {
-      throw error;
+      if (providerReason === undefined || !sub.startsWith('usr_')) throw error;
+      const { message } = error as AppError;
+      throw new AppError(code, message, {
+        cause: error,
+        details: { providerReason },
+        reason: providerReason,
+      });
     },
   };
 }

@@ -1,15 +1,9 @@
 import { Secret, formatTime, sha256, toHex, utf8 } from '@svault/shared';
 import { type Egress, type Resolve, createEgress } from '@svault/shared/egress';
 import { z } from 'zod';
+import { providerReason } from '../refresh/provider-reason.ts';
 import type { SealedMinter } from '../vault/record.ts';
-import {
-  type MinterTools,
-  type NewCredential,
-  failedCall,
-  listedReason,
-  mintFailed,
-  mintedTextSchema,
-} from './minter.ts';
+import { type MinterTools, type NewCredential, failedCall, mintFailed, mintedTextSchema } from './minter.ts';
 import type { StsFailure } from './sts-call.ts';
 
 /** The STS endpoint that the operator's settings name, and an egress client that permits exactly its host. */
@@ -38,31 +32,6 @@ const SUFFIXES: ReadonlyArray<readonly [regionStart: string, suffix: string]> = 
   ['cn-', 'amazonaws.com.cn'],
   ['eusc-', 'amazonaws.eu'],
 ];
-
-/** AWS STS, "Common errors" and those of AssumeRole and GetSessionToken. */
-const REASONS = [
-  'AccessDenied',
-  'AccessDeniedException',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'IncompleteSignature',
-  'InternalFailure',
-  'InvalidAction',
-  'InvalidClientTokenId',
-  'InvalidParameterValue',
-  'MalformedPolicyDocument',
-  'MissingAuthenticationToken',
-  'OptInRequired',
-  'PackedPolicyTooLarge',
-  'RegionDisabledException',
-  'RequestExpired',
-  'RequestLimitExceeded',
-  'ServiceUnavailable',
-  'SignatureDoesNotMatch',
-  'Throttling',
-  'ThrottlingException',
-  'ValidationError',
-] as const;
 
 const credentialsSchema = z.object({
   AccessKeyId: mintedTextSchema,
@@ -99,7 +68,7 @@ export async function mintAwsCredentials(
         ? undefined
         : { roleArn, sessionPolicy, sessionName: sessionName(options.caller) },
   });
-  if ('failure' in answer) throw refusedBy(answer.failure);
+  if ('failure' in answer) throw refusedBy(answer.failure, secretAccessKey);
   const credentials = credentialsSchema.safeParse(answer.credentials);
   if (!credentials.success) throw mintFailed('unreadable answer');
   const { Expiration, ...keys } = credentials.data;
@@ -119,9 +88,9 @@ function publicEndpoint(region: string): string {
   return `https://sts.${region}.${suffix}`;
 }
 
-function refusedBy({ cause, status }: StsFailure): Error {
+/** AWS STS, "Common errors": the SDK gives their code as the name of its error. */
+function refusedBy({ cause, status }: StsFailure, sent: Secret): Error {
   if (status === undefined || !(cause instanceof Error)) return failedCall(cause);
-  return status >= 200 && status <= 299
-    ? mintFailed('unreadable answer')
-    : mintFailed(`status ${status}, ${listedReason(cause.name, REASONS)}`);
+  if (status >= 200 && status <= 299) return mintFailed('unreadable answer');
+  return mintFailed(providerReason({ status, code: cause.name, description: cause.message }, [sent]));
 }

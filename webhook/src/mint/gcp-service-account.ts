@@ -3,13 +3,7 @@ import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SealedMinter } from '../vault/record.ts';
 import { signingKey } from '../vault/signing-key.ts';
-import {
-  type MinterTools,
-  type NewCredential,
-  askProvider,
-  listedReason,
-  mintedTextSchema,
-} from './minter.ts';
+import { type MinterTools, type NewCredential, askProvider, mintedTextSchema } from './minter.ts';
 
 const TOKEN_URI = 'https://oauth2.googleapis.com/token';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -20,16 +14,6 @@ const answerSchema = z.object({
   access_token: mintedTextSchema,
   expires_in: z.number().positive().max(31_536_000).optional(),
 });
-
-/** RFC 6749 section 5.2 and RFC 7521 section 4.1.1. */
-const REASONS = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-] as const;
 
 /**
  * An access token of a service account, against an assertion signed with its key (RFC 7523, section 2.1).
@@ -59,7 +43,12 @@ export async function mintGcpToken(
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: new URLSearchParams({ grant_type: GRANT_TYPE, assertion }).toString(),
     },
-    { answer: answerSchema, reasonOf: ({ error }) => listedReason(error, REASONS) },
+    {
+      answer: answerSchema,
+      // RFC 6749 section 5.2 and RFC 7521 section 4.1.1.
+      rejectionOf: ({ error: code, error_description: description }) => ({ code, description }),
+      sent: [key, new Secret(assertion)],
+    },
   );
   const { access_token: token, expires_in: life } = answer;
   return {

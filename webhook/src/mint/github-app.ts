@@ -44,7 +44,11 @@ export async function mintGithubToken(
       },
       body: JSON.stringify({ permissions, repositories }),
     },
-    { answer: answerSchema },
+    {
+      answer: answerSchema,
+      rejectionOf: ({ message: description }) => ({ description }),
+      sent: [key, new Secret(jwt)],
+    },
   );
   const expiryMs = expiresAt === undefined ? undefined : parseTime(expiresAt);
   if (expiresAt !== undefined && expiryMs === undefined) throw mintFailed('unreadable answer');

@@ -3,6 +3,7 @@ import { type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress'
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import { PROVIDER_ANSWER_BYTES, TOKEN_TEXT } from '../refresh/provider-call.ts';
+import { type ProviderRejection, providerReason } from '../refresh/provider-reason.ts';
 
 /** What every minter needs. */
 export interface MinterTools {
@@ -32,11 +33,16 @@ export interface Minted {
 export const mintedTextSchema = z.string().regex(TOKEN_TEXT);
 
 /**
- * PROTOCOL.md section 5.4, `MINT_FAILED`. The caller learns no more than that. The log gets a reason of a closed list,
- * since a provider's answer could repeat what it was sent.
+ * PROTOCOL.md section 5.4, `MINT_FAILED`. An agent learns no more than that.
+ *
+ * @param reason for the owner and the log: it never repeats what a provider was sent
  */
 export function mintFailed(reason: string): Error {
-  return new ApiError('MINT_FAILED', 'the credential could not be made', { reason });
+  return new ApiError(
+    'MINT_FAILED',
+    'The provider gave no credential. The owner of the credential sees the reason with svault get.',
+    { reason },
+  );
 }
 
 /**
@@ -47,19 +53,17 @@ export function failedCall(error: unknown): Error {
   if (error instanceof EgressRefused) return mintFailed(`refused by the address rules: ${error.reason}`);
   if (!(error instanceof EgressFailed)) return mintFailed('unreadable answer');
   if (error.kind === 'timeout')
-    return new ApiError('PROVIDER_TIMEOUT', 'the provider did not answer in time', { reason: error.kind });
+    return new ApiError('PROVIDER_TIMEOUT', 'The provider did not answer in time. Try again later.', {
+      reason: error.kind,
+    });
   return mintFailed(`no answer: ${error.kind}`);
-}
-
-/** The reason, if it is one that the provider documents; the log never gets other text of an answer. */
-export function listedReason(text: unknown, list: readonly string[]): string {
-  return list.find((known) => known === text) ?? 'a reason that is not listed';
 }
 
 /**
  * Requests a token from a provider that speaks JSON.
  *
- * @param options.reasonOf names a rejection for the log, from its body
+ * @param options.rejectionOf finds the provider's code and description in the body of a rejection
+ * @param options.sent the secrets of the call, which no reason repeats
  * @throws ApiError MINT_FAILED, PROVIDER_TIMEOUT
  */
 export async function askProvider<T>(
@@ -69,7 +73,11 @@ export async function askProvider<T>(
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   },
-  options: { readonly answer: z.ZodType<T>; readonly reasonOf?: (body: Record<string, unknown>) => string },
+  options: {
+    readonly answer: z.ZodType<T>;
+    readonly rejectionOf: (body: Record<string, unknown>) => Omit<ProviderRejection, 'status'>;
+    readonly sent: readonly Secret[];
+  },
 ): Promise<T> {
   const maxBytes = PROVIDER_ANSWER_BYTES;
   const { status, body } = await egress
@@ -78,10 +86,8 @@ export async function askProvider<T>(
       throw failedCall(error);
     });
   const json = readObject(body);
-  if (status < 200 || status > 299) {
-    const reason = json && options.reasonOf?.(json);
-    throw mintFailed(`status ${status}${reason === undefined ? '' : `, ${reason}`}`);
-  }
+  if (status < 200 || status > 299)
+    throw mintFailed(providerReason({ status, ...(json && options.rejectionOf(json)) }, options.sent));
   const answer = options.answer.safeParse(json);
   if (!answer.success) throw mintFailed('unreadable answer');
   return answer.data;

@@ -142,9 +142,12 @@ function outcomeOf(result: RefreshResult): RefreshOutcome {
       return { outcome: 'refreshed', ...(expiryTime !== undefined && { expiryTime }) };
     }
     case 'reauth_needed':
-      return { outcome: 'invalid_grant' };
+      return {
+        outcome: 'invalid_grant',
+        ...(result.reason !== undefined && { providerReason: result.reason }),
+      };
     case 'failed':
-      return { outcome: 'provider_error' };
+      return { outcome: 'provider_error', providerReason: result.reason };
     case 'limited':
       throw refreshRefusal(result);
     case 'changed':

@@ -42,8 +42,9 @@ export function createNotifyRefresh(deps: {
       }
       case 'limited':
         throw refreshRefusal(result);
-      default:
-        return { outcome: 'failed' };
+      case 'failed':
+      case 'reauth_needed':
+        return { outcome: 'failed', ...(result.reason !== undefined && { providerReason: result.reason }) };
     }
   };
 

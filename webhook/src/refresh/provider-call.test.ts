@@ -6,7 +6,7 @@ import { callProvider, readTokenAnswer, refreshRequest } from './provider-call.t
 const PROVIDER = { tokenUrl: 'https://p.test/token', clientId: 'a client', mediated: false } as const;
 const TOKEN = new Secret('rt+/=');
 const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const answered = (value: unknown, status = 200) => readTokenAnswer({ status, body: body(value) });
+const answered = (value: unknown, status = 200) => readTokenAnswer({ status, body: body(value) }, []);
 
 describe('the request (RFC 6749 section 6)', () => {
   const request = (authMethod: 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none') =>
@@ -81,23 +81,27 @@ describe('the response', () => {
     ['bad_refresh_token', 200],
     ['invalid_refresh_token', 200],
   ])('%s with status %i rejects the refresh token', (error, status) => {
-    expect(answered({ error }, status)).toEqual({ kind: 'refused' });
+    expect(answered({ error }, status)).toEqual({ kind: 'refused', reason: `status ${status}, ${error}` });
   });
 
   it.each([
-    [{ error: 'invalid_client' }, 401, 'status 401 invalid_client'],
+    [{ error: 'invalid_client' }, 401, 'status 401, invalid_client'],
     [{ error: 'a secret' }, 400, 'status 400'],
+    [{ error: 'rate_limited', error_description: 'Slow down.' }, 200, 'status 200, rate_limited: Slow down.'],
     [{ access_token: 'at' }, 302, 'status 302'],
     [{ access_token: 'a'.repeat(9) + '\n' }, 200, 'no access token'],
     [[], 200, 'no access token'],
     ['text', 200, 'no JSON object'],
-  ])('%j with status %i is a failure, reported without any text of the provider', (value, status, reason) => {
-    expect(answered(value, status)).toEqual({ kind: 'failed', code: 'PROVIDER_ERROR', reason });
-  });
+  ])(
+    '%j with status %i is a failure whose reason is the provider’s code and text',
+    (value, status, reason) => {
+      expect(answered(value, status)).toEqual({ kind: 'failed', code: 'PROVIDER_ERROR', reason });
+    },
+  );
 
   it('is accepted with a byte order mark or a repeated name, since it may have a rotated token', () => {
     const text = '\u{feff}{"access_token":"a","access_token":"b","refresh_token":"rt2"}';
-    expect(readTokenAnswer({ status: 200, body: Buffer.from(text) })).toMatchObject({ kind: 'pair' });
+    expect(readTokenAnswer({ status: 200, body: Buffer.from(text) }, [])).toMatchObject({ kind: 'pair' });
   });
 });
 

@@ -1,6 +1,7 @@
 import { Secret, toBase64, utf8 } from '@svault/shared';
 import { type Egress, EgressFailed, EgressRefused, type EgressResponse } from '@svault/shared/egress';
 import type { SealedProvider } from '../vault/record.ts';
+import { providerReason } from './provider-reason.ts';
 
 /** PROTOCOL.md section 2: a webhook's calls to providers end within 8 s. */
 export const PROVIDER_CALL_MS = 8_000;
@@ -75,12 +76,12 @@ export interface TokenPair {
 type ProviderAnswer =
   | TokenPair
   /** The refresh token is invalid, for good. */
-  | { readonly kind: 'refused' }
+  | { readonly kind: 'refused'; readonly reason: string }
   /** The refresh token may be consumed or not. */
   | {
       readonly kind: 'failed';
       readonly code: 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT';
-      /** For the log. It never quotes the provider. */
+      /** For the owner and the log. It never repeats what was sent. */
       readonly reason: string;
     };
 
@@ -90,28 +91,28 @@ const REFUSALS: ReadonlySet<unknown> = new Set([
   'bad_refresh_token',
   'invalid_refresh_token',
 ]);
-/** RFC 6749 section 5.2: the log gets these codes, and no other text of a provider. */
-const OTHER_CODES: ReadonlySet<unknown> = new Set([
-  'invalid_request',
-  'invalid_client',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-]);
 /** No token lives longer, and a longer lifetime could not be written as a time. */
 const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400;
 
 /**
  * Reads an answer of a token endpoint (RFC 6749 sections 5.1 and 5.2). It is lenient where strictness would lose a
  * rotated token.
+ *
+ * @param sent the secrets of the request
  */
-export function readTokenAnswer({ status, body }: Pick<EgressResponse, 'status' | 'body'>): ProviderAnswer {
+export function readTokenAnswer(
+  { status, body }: Pick<EgressResponse, 'status' | 'body'>,
+  sent: readonly Secret[],
+): ProviderAnswer {
   const members = membersOf(body);
-  if (REFUSALS.has(members?.['error'])) return { kind: 'refused' };
-  if (status < 200 || status > 299) return failed(`status ${status}${codeIn(members)}`);
+  const { error: code, error_description: description } = members ?? {};
+  const reason = providerReason({ status, code, description }, sent);
+  if (REFUSALS.has(code)) return { kind: 'refused', reason };
+  if (status < 200 || status > 299) return failed(reason);
   if (members === undefined) return failed('no JSON object');
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = members;
-  if (typeof accessToken !== 'string' || !TOKEN_TEXT.test(accessToken)) return failed('no access token');
+  if (typeof accessToken !== 'string' || !TOKEN_TEXT.test(accessToken))
+    return failed(typeof code === 'string' ? reason : 'no access token');
   const rotated = refreshToken ?? '';
   if (typeof rotated !== 'string') return failed('no refresh token that could be kept');
   return {
@@ -123,9 +124,6 @@ export function readTokenAnswer({ status, body }: Pick<EgressResponse, 'status' 
 }
 
 const failed = (reason: string): ProviderAnswer => ({ kind: 'failed', code: 'PROVIDER_ERROR', reason });
-
-const codeIn = (members: Readonly<Record<string, unknown>> | undefined): string =>
-  OTHER_CODES.has(members?.['error']) ? ` ${String(members?.['error'])}` : '';
 
 function membersOf(body: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
@@ -169,7 +167,9 @@ export async function callProvider(
       // A retry after a broken call could send a consumed refresh token again.
       alone: true,
     });
-    return readTokenAnswer(answer);
+    const { clientSecret, clientAssertion } = authentication;
+    const sent = [refreshToken, clientSecret, clientAssertion].filter((secret) => secret !== undefined);
+    return readTokenAnswer(answer, sent);
   } catch (error) {
     if (error instanceof EgressFailed && error.kind === 'timeout')
       return { kind: 'failed', code: 'PROVIDER_TIMEOUT', reason: 'timeout' };

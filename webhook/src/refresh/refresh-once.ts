@@ -16,12 +16,19 @@ export type RefreshCause = 'use' | 'notify' | 'lease' | 'start';
 export type RefreshResult =
   | { readonly outcome: 'refreshed'; readonly record: OpenRecord }
   /** The provider rejected the refresh token: no call is made again until the owner stores the credential again. */
-  | { readonly outcome: 'reauth_needed' }
-  | { readonly outcome: 'failed'; readonly code: 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT' }
+  | { readonly outcome: 'reauth_needed'; readonly reason?: string }
+  | {
+      readonly outcome: 'failed';
+      readonly code: 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT';
+      /** For the owner and the log. */
+      readonly reason: string;
+    }
   /** No call was made: the token reached its limit of calls an hour. */
   | { readonly outcome: 'limited'; readonly retryAfterSeconds: number }
   /** Another version is live, or none. */
   | { readonly outcome: 'changed' };
+
+type ProviderFailure = 'REAUTH_NEEDED' | 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT';
 
 interface RefreshBy {
   readonly cause: RefreshCause;
@@ -95,13 +102,13 @@ export function createRefreshOnce(deps: {
   const failNow = (
     { serviceName, version }: OpenRecord,
     cause: RefreshCause,
-    code: 'REAUTH_NEEDED' | 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT',
+    { code, reason }: { readonly code: ProviderFailure; readonly reason: string },
   ): void => {
     // A version that was purged meanwhile takes no mark.
     if (code === 'REAUTH_NEEDED' && marks.get(serviceName, version) !== undefined)
       marks.put({ serviceName, version, state: 'reauth_needed', sinceMs: clock.now() });
     const outcome = code === 'REAUTH_NEEDED' ? 'denied' : 'error';
-    const detail = { cause, version, code };
+    const detail = { cause, version, code, reason };
     audit.appendNow({ eventType: 'CREDENTIAL_REFRESHED', outcome, serviceName, detail });
   };
 
@@ -123,15 +130,14 @@ export function createRefreshOnce(deps: {
       },
     });
     if (answer.kind === 'pair') return store({ record, pair: answer, askedAtMs, cause });
-    if (answer.kind === 'refused') {
-      await commit.run(() => failNow(record, cause, 'REAUTH_NEEDED'));
-      return { outcome: 'reauth_needed' };
-    }
-    const { code, reason } = answer;
+    const { reason } = answer;
+    const code: ProviderFailure = answer.kind === 'refused' ? 'REAUTH_NEEDED' : answer.code;
     const { serviceName } = record;
     logger.warn({ serviceName, code, reason, cause }, 'a token could not be refreshed');
-    await commit.run(() => failNow(record, cause, code));
-    return { outcome: 'failed', code };
+    await commit.run(() => failNow(record, cause, { code, reason }));
+    return code === 'REAUTH_NEEDED'
+      ? { outcome: 'reauth_needed', reason }
+      : { outcome: 'failed', code, reason };
   };
 
   const ofName = (serviceName: string): readonly NewTokens[] =>

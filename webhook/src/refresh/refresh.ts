@@ -108,10 +108,15 @@ export function refreshRefusal(
     case 'reauth_needed':
       return new ApiError(
         'REAUTH_NEEDED',
-        'the refresh token is not good any more: the owner has to authorise anew',
+        'The provider no longer accepts the refresh token. The owner signs in at the provider again and stores the new token with svault set.',
+        { reason: result.reason ?? 'the provider rejected the stored refresh token earlier' },
       );
     case 'failed':
-      return new ApiError(result.code, 'the token has expired and could not be refreshed');
+      return new ApiError(
+        result.code,
+        'The token has expired and its provider gave no new one. Try again later; the owner sees the reason with svault refresh.',
+        { reason: result.reason },
+      );
     case 'limited':
       return new ApiError('RATE_LIMITED', 'this token was refreshed too often', {
         details: { retryAfter: result.retryAfterSeconds },

@@ -117,20 +117,10 @@ describe('AWS STS', () => {
     ],
     ['throttling', SECRET, stsError(400, 'Throttling', 'Rate exceeded'), 'status 400, Throttling'],
     ['a fault', SECRET, stsError(500, 'InternalFailure', 'x'), 'status 500, InternalFailure'],
-    [
-      'a code that nobody lists',
-      SECRET,
-      stsError(400, ACCESS_KEY.secretAccessKey, 'x'),
-      'status 400, a reason that is not listed',
-    ],
+    ['a code that nobody lists', SECRET, stsError(400, ACCESS_KEY.secretAccessKey, 'x'), 'status 400: x'],
     ['no XML', SECRET, { body: 'sorry' }, 'unreadable answer'],
     ['no body', SECRET, { body: '' }, 'unreadable answer'],
-    [
-      'an error page',
-      SECRET,
-      { status: 502, body: '<html>bad</html>' },
-      'status 502, a reason that is not listed',
-    ],
+    ['an error page', SECRET, { status: 502, body: '<html>bad</html>' }, 'status 502'],
     ['XML that never ends its elements', SECRET, { body: '<a>'.repeat(10_000) }, 'unreadable answer'],
     [
       'entities that grow',
@@ -145,7 +135,10 @@ describe('AWS STS', () => {
     if (answer !== undefined) sts.answer = () => answer;
     const before = sts.requests.length;
     const error = await refused(mint(ROLE, { secret }));
-    expect(error).toMatchObject({ code: 'MINT_FAILED', message: 'the credential could not be made' });
+    expect(error).toMatchObject({
+      code: 'MINT_FAILED',
+      message: expect.stringContaining('gave no credential'),
+    });
     expect(error.reason).toContain(reason);
     expect(error.cause).toBeUndefined();
     expect(JSON.stringify([error.message, error.reason, error.stack])).not.toContain(secret.reveal());

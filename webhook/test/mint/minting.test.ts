@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '@svault/server-kit/logger';
 import { LogSink } from '@svault/test-kit/log-sink';
 import { tracesOf } from '@svault/test-kit/secret-forms';
-import { type BoundWebhook, boundWebhook, webhookOfTest } from '../support/bound-webhook.ts';
+import { type BoundWebhook, OWNER, boundWebhook, webhookOfTest } from '../support/bound-webhook.ts';
 import { type Provider, type ProviderAnswer, startProvider } from '../support/fake-provider.ts';
 import { ACCESS_KEY, type FakeSts, startFakeSts, stsError } from '../support/fake-sts.ts';
 import { callProxy, putProxy } from '../support/proxy-calls.ts';
@@ -14,7 +14,10 @@ import { callProxy, putProxy } from '../support/proxy-calls.ts';
 const pemOf = (modulusLength: number): string =>
   generateKeyPairSync('rsa', { modulusLength }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 const KEY = pemOf(2048);
-const FAILED = { error: 'the credential could not be made', code: 'MINT_FAILED' };
+const FAILED = {
+  error: 'The provider gave no credential. The owner of the credential sees the reason with svault get.',
+  code: 'MINT_FAILED',
+};
 const TOKEN: ProviderAnswer = { body: '{"access_token":"ya29.minted-of-this-test","expires_in":3600}' };
 
 const log = new LogSink();
@@ -94,17 +97,49 @@ describe('an AWS record', () => {
     sts.answer = () => stsError(403, 'AccessDenied', `no, ${ACCESS_KEY.secretAccessKey}`);
     expect(await webhook.credential('aws refused')).toMatchObject({ status: 422, json: FAILED });
     const { items } = (await webhook.storage({ op: 'audit.list', serviceName: 'aws refused' })).json;
-    expect(items[0]).toMatchObject({ outcome: 'denied', detail: { code: 'MINT_FAILED' } });
+    // The text repeats the key that was sent, so the code alone is shown.
+    const reason = 'status 403, AccessDenied';
+    expect(items[0]).toMatchObject({ outcome: 'denied', detail: { code: 'MINT_FAILED', reason } });
     expect(log.text).toContain('status 403, AccessDenied');
     sts.answer = answerOfSts;
     await delivered('aws refused');
   });
 });
 
+describe('the reason of a provider', () => {
+  it.each<[string, () => object, ProviderAnswer, string]>([
+    [
+      'Google',
+      gcp,
+      { status: 400, body: '{"error":"invalid_grant","error_description":"Invalid JWT Signature."}' },
+      'status 400, invalid_grant: Invalid JWT Signature.',
+    ],
+    [
+      'GitHub',
+      github,
+      { status: 404, body: '{"message":"Integration not found"}' },
+      'status 404: Integration not found',
+    ],
+  ])(
+    '%s is in the answer to the owner, and in none to an agent or a proxy',
+    async (name, body, given, said) => {
+      await stored(`told by ${name}`, body());
+      answer = given;
+      const fetched = (claims: object) => webhook.credential(`told by ${name}`, claims);
+      expect(await fetched({ sub: OWNER })).toMatchObject({
+        status: 422,
+        json: { ...FAILED, providerReason: said },
+      });
+      for (const sub of ['agt_BBBBBBBBBBBBBBBBBBBBBB', 'prx_BBBBBBBBBBBBBBBBBBBBBB'])
+        expect((await fetched({ sub })).json).toEqual(FAILED);
+    },
+  );
+});
+
 describe('a record of a provider that speaks JSON', () => {
   it.each<[string, () => object, ProviderAnswer, string]>([
     ['a refusal', gcp, { status: 400, body: '{"error":"invalid_grant"}' }, 'invalid_grant'],
-    ['a reason of its own', gcp, { status: 400, body: `{"error":"mine"}` }, 'a reason that is not listed'],
+    ['a reason of its own', gcp, { status: 400, body: `{"error":"mine"}` }, 'status 400, mine'],
     ['a redirect', gcp, { status: 307, headers: { location: 'http://127.0.0.1:9/' } }, 'status 307'],
     ['no JSON', gcp, { body: 'token' }, 'unreadable answer'],
     ['a token with a line feed', gcp, { body: '{"access_token":"a\\nb"}' }, 'unreadable answer'],

@@ -39,10 +39,13 @@ it('a notice is answered at once if the token expires soon, and the token is ref
 it('a notice reports a failure and the state of the record', async () => {
   await bench.store('failing');
   bench.provider.misbehave({ status: 503 });
-  expect((await bench.notify('failing')).json).toEqual({ outcome: 'failed' });
+  expect((await bench.notify('failing')).json).toEqual({ outcome: 'failed', providerReason: 'status 503' });
   expect(await bench.metadata('failing')).not.toHaveProperty('reauthNeeded');
   bench.provider.misbehave({ status: 400, body: '{"error":"invalid_grant"}' });
-  expect((await bench.notify('failing')).json).toEqual({ outcome: 'failed' });
+  expect((await bench.notify('failing')).json).toEqual({
+    outcome: 'failed',
+    providerReason: 'status 400, invalid_grant',
+  });
   const again = await bench.notify('failing', { reason: 'expiring' });
   expect([again.status, again.json.code]).toEqual([422, 'REAUTH_NEEDED']);
 });

@@ -166,7 +166,10 @@ describe('a refresh token that the provider refuses', () => {
   it('leaves the access token usable until it expires', async () => {
     const { accessToken } = await bench.store('not yet', { expiresIn: 300 });
     bench.provider.misbehave({ status: 400, body: '{"error":"invalid_grant"}' });
-    expect((await bench.notify('not yet')).json).toEqual({ outcome: 'failed' });
+    expect((await bench.notify('not yet')).json).toEqual({
+      outcome: 'failed',
+      providerReason: 'status 400, invalid_grant',
+    });
     expect((await bench.metadata('not yet')).reauthNeeded).toBe(true);
     expect(await bench.fetch('not yet')).toBe(accessToken);
   });

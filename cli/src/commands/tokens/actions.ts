@@ -66,7 +66,12 @@ export const removeTokens: Run<[readonly string[]], { readonly yes?: true }> = a
     );
 };
 
-const refreshSchema = z.looseObject({ outcome: z.string(), expiryTime: z.string().optional() });
+const refreshSchema = z.looseObject({
+  outcome: z.string(),
+  expiryTime: z.string().optional(),
+  providerReason: z.string().optional(),
+});
+type RefreshAnswer = z.infer<typeof refreshSchema>;
 
 /** `tokens refresh SERVICE` */
 export const refreshToken: Run<[string]> = async (invocation, [service]) => {
@@ -77,10 +82,10 @@ export const refreshToken: Run<[string]> = async (invocation, [service]) => {
   const said = doneOf(name, answer);
   if (said !== undefined) return printDone(invocation, { said, answer, name });
   if (invocation.flags.format === 'json') invocation.terminal.out(jsonText(answer));
-  throw failed(problemOf(name, answer.outcome));
+  throw failed(problemOf(name, answer));
 };
 
-function doneOf(name: string, { outcome, expiryTime }: z.infer<typeof refreshSchema>): string | undefined {
+function doneOf(name: string, { outcome, expiryTime }: RefreshAnswer): string | undefined {
   switch (outcome) {
     case 'refreshed':
       return `${name} is refreshed${expiryTime === undefined ? '' : `, and holds until ${expiryTime}`}`;
@@ -91,16 +96,17 @@ function doneOf(name: string, { outcome, expiryTime }: z.infer<typeof refreshSch
   }
 }
 
-function problemOf(name: string, outcome: string): string {
+function problemOf(name: string, { outcome, providerReason }: RefreshAnswer): string {
+  const said = providerReason === undefined ? '' : ` (${plainLine(providerReason)})`;
   switch (outcome) {
     case 'failed':
-      return `the provider of ${name} gave nothing new, or does not answer; what was there is still there, so try again later`;
+      return `the provider of ${name} gave no new token${said}; the former one is kept: svault refresh ${name} tries again`;
     case 'not_refreshable':
       return `${name} cannot be refreshed: it was stored without a provider or without a refresh token`;
     case 'provider_not_configured':
       return `only the control plane can refresh ${name}, and it has no setting for this provider’s address and client; add one in its console`;
     case 'reauth_needed':
-      return `the provider of ${name} no longer accepts its refresh token: authorize again there, and store the new token with svault set ${name}`;
+      return `the provider of ${name} no longer accepts its refresh token${said}: authorize again there, and store the new token with svault set ${name}`;
     default:
       return `${name} is not refreshed: ${plainLine(outcome)}`;
   }

@@ -26,6 +26,13 @@ const tokenRefreshSchema = z
           'the owner has to authorise anew, and store what comes of it',
       }),
     expiryTime: timeSchema.optional().meta({ description: 'Of the new one, where it has one' }),
+    providerReason: z
+      .string()
+      .optional()
+      .meta({
+        description: 'What the provider said where it gave nothing: status, code and a line of text',
+        examples: ['status 401, invalid_client: Client authentication failed'],
+      }),
   })
   .meta({ id: 'TokenRefresh' });
 
