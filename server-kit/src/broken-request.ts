@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { freeChunk, linger } from './linger.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
 const BROKEN: Readonly<Record<string, { status: string; code: string; error: string }>> = {
   HPE_HEADER_OVERFLOW: {
@@ -30,10 +31,12 @@ export function rejectBrokenRequest(error: Pick<NodeJS.ErrnoException, 'code'>, 
     return void socket.destroy();
   refused.add(socket);
   const { status, code, error: message } = BROKEN[error.code ?? ''] ?? MALFORMED;
-  const body = JSON.stringify({ error: message, code });
+  const requestId = requestIdOf({});
+  const body = JSON.stringify({ error: message, code, requestId });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n` +
+      `${REQUEST_ID_HEADER}: ${requestId}\r\n\r\n${body}`,
   );
   const parsers = socket.listeners('data');
   linger(socket, socket, () => socket.destroy());

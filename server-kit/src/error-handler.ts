@@ -1,40 +1,45 @@
 import { AppError } from '@svault/shared';
 import type { ErrorRequestHandler, Response } from 'express';
-import { randomUUID } from 'node:crypto';
 import type { Logger } from './logger.ts';
+import { requestIdOf } from './request-id.ts';
 import { JSON_CONTENT, respond } from './respond.ts';
 import { isStorageFailure } from './sqlite.ts';
 import { StorageFailure } from './storage-failure.ts';
 
 /**
- * Responds to every error with what {@link createRefusalReader} returns for it, as `{ error, code, …details }`.
+ * Responds to every error with what {@link createRefusalReader} returns for it, as `{ error, code, …details, requestId }`.
  * `details.retryAfter` is also the `Retry-After` header; `details.allow` is the `Allow` header alone. The log has the reason.
+ *
+ * @param options.uniform codes whose body is the same for every request, so that it is without the request's id
  */
 export function errorHandler<Code extends string>(
-  options: RefusalCodes<Code> & { readonly logger: Logger },
+  options: RefusalCodes<Code> & { readonly logger: Logger; readonly uniform?: readonly Code[] },
 ): ErrorRequestHandler {
   const { logger } = options;
+  const uniform: readonly string[] = options.uniform ?? [];
   const refusalOf = createRefusalReader(options);
   return (error: unknown, req, res, _next) => {
     const refusal = refusalOf(error);
     // The precise cause, for the log alone.
     const reason = error instanceof AppError ? error.reason : undefined;
-    const request = { method: req.method, path: req.path, code: refusal.code };
+    const requestId = requestIdOf(req);
+    const request = { requestId, method: req.method, path: req.path, code: refusal.code };
     if (refusal.status >= 500) logger.error({ ...request, ...refusal.details, err: error }, 'request failed');
     else logger.debug({ ...request, reason }, 'request refused');
     if (res.headersSent) return void res.destroy();
-    sendRefusal(res, refusal);
+    sendRefusal(res, refusal, uniform.includes(refusal.code) ? {} : { requestId });
   };
 }
 
 /** A body that is too large is not read to its end, so the connection closes. */
-function sendRefusal(res: Response, refusal: Refusal): void {
+function sendRefusal(res: Response, refusal: Refusal, further: { readonly requestId?: string }): void {
   const { status, details } = refusal;
   const { allow, retryAfter } = details;
   if (typeof allow === 'string') res.setHeader('Allow', allow);
   if (typeof retryAfter === 'number') res.setHeader('Retry-After', String(retryAfter));
   const closes = status === 413 || !res.req.complete;
-  respond(res, { status, headers: JSON_CONTENT, body: JSON.stringify(refusalBody(refusal)), closes });
+  const body = JSON.stringify({ ...refusalBody(refusal), ...further });
+  respond(res, { status, headers: JSON_CONTENT, body, closes });
 }
 
 /** After which a caller may try again when the database refused a write. */
@@ -63,7 +68,7 @@ export interface RefusalCodes<Code extends string> {
  *
  * - {@link AppError} → its status, message and details.
  * - a database that is unreachable, full, busy or failing → `storageFailure` with `retryAfter`: nothing was changed.
- * - anything else → a fixed 500 with a request id, under which the log has the error.
+ * - anything else → a fixed 500; the log has the error under the request's id.
  */
 export function createRefusalReader<Code extends string>(
   codes: RefusalCodes<Code>,
@@ -85,8 +90,7 @@ export function createRefusalReader<Code extends string>(
     // Express's router throws it for a path parameter whose percent-encoding is broken.
     if (error instanceof URIError)
       return { status: 400, code: 'INVALID_REQUEST', message: 'the path is not valid', details: {} };
-    const details = { requestId: randomUUID() };
-    return { status: 500, code: internal, message: 'something went wrong on our side', details };
+    return { status: 500, code: internal, message: 'something went wrong on our side', details: {} };
   };
 }
 

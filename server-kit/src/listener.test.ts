@@ -12,6 +12,7 @@ import { type BodyBounds, readBody } from './raw-body.ts';
 import { methodNotAllowed, only, route } from './request-handler.ts';
 
 const statusOf = {
+  BAD_REQUEST: 400,
   INVALID_REQUEST: 400,
   METHOD_NOT_ALLOWED: 405,
   TOO_LARGE: 413,
@@ -35,13 +36,19 @@ async function start(
   app.get('/limited', () => {
     throw new AppError('RATE_LIMITED', 'slow down', { details: { retryAfter: 7 } });
   });
+  app.get('/uniform', () => {
+    throw new AppError('BAD_REQUEST', 'no');
+  });
   app.get('/broken', () => {
     throw new Error('with a secret inside');
   });
   app.get('/item/:id', (_req, res) => void res.end());
   app.all('/limited', methodNotAllowed(['GET']));
   app.use(
-    errorHandler({ statusOf, storageFailure: 'UNAVAILABLE', internal: 'INTERNAL', logger: silentLogger }),
+    errorHandler({
+      ...{ statusOf, storageFailure: 'UNAVAILABLE', internal: 'INTERNAL', logger: silentLogger },
+      uniform: ['BAD_REQUEST'],
+    }),
   );
   listener = await listen(app, { host: '127.0.0.1', port: 0, ...timeouts });
   return listener.url;
@@ -82,7 +89,25 @@ describe('the error handler', () => {
   it('responds to an AppError with its status, Retry-After and details', async () => {
     const res = await fetch(`${await start()}/limited`);
     expect([res.status, res.headers.get('retry-after')]).toEqual([429, '7']);
-    expect(await res.json()).toEqual({ error: 'slow down', code: 'RATE_LIMITED', retryAfter: 7 });
+    const requestId = res.headers.get('x-request-id');
+    expect(await res.json()).toEqual({ error: 'slow down', code: 'RATE_LIMITED', retryAfter: 7, requestId });
+  });
+
+  it('gives each request an id of its own, whatever id the caller sends', async () => {
+    const url = await start();
+    const ids = await Promise.all(
+      [{}, { 'x-request-id': 'req_theirs' }, { 'x-request-id': 'req_theirs' }].map(
+        async (headers) => (await fetch(`${url}/limited`, { headers })).headers.get('x-request-id') ?? '',
+      ),
+    );
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(/^req_[\w-]{22}$/);
+  });
+
+  it('leaves the id out of a body that is the same for every request', async () => {
+    const res = await fetch(`${await start()}/uniform`);
+    expect(await res.json()).toEqual({ error: 'no', code: 'BAD_REQUEST' });
+    expect(res.headers.get('x-request-id')).toMatch(/^req_/);
   });
 
   it('responds to an unknown error with a fixed 500 and a request id', async () => {

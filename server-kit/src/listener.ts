@@ -10,6 +10,7 @@ import { LISTEN_BACKLOG, trackConnections } from './connections.ts';
 import { rejectBrokenRequests } from './broken-request.ts';
 import { recordExpectation } from './raw-body.ts';
 import { occursTwice } from './repeated-header.ts';
+import { requestIdOf } from './request-id.ts';
 import { JSON_CONTENT, respond } from './respond.ts';
 import type { ListenAddress } from './settings.ts';
 
@@ -115,6 +116,6 @@ function namesOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage): bo
 }
 
 function refuse(res: ServerResponse, status: number, error: string): void {
-  const body = JSON.stringify({ error, code: 'INVALID_REQUEST' });
+  const body = JSON.stringify({ error, code: 'INVALID_REQUEST', requestId: requestIdOf(res.req) });
   respond(res, { status, headers: [...JSON_CONTENT, 'Cache-Control', 'no-store'], body, closes: true });
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { linger } from './linger.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
 export const JSON_CONTENT: readonly string[] = ['Content-Type', 'application/json; charset=utf-8'];
 export const HTML_CONTENT: readonly string[] = ['Content-Type', 'text/html; charset=utf-8'];
@@ -15,12 +16,13 @@ export interface WholeResponse {
 }
 
 /**
- * Writes a whole response with its `Content-Length`. Both servers write through it, except where Express does and where an
+ * Writes a whole response with its `Content-Length` and `X-Request-Id`. Both servers write through it, except where Express does and where an
  * upstream's response is passed on; a flat list of headers is Node's cheapest way to send them.
  */
 export function respond(res: ServerResponse, { status, headers, body, closes = false }: WholeResponse): void {
   const connection = closes ? ['Connection', 'close'] : [];
-  res.writeHead(status, [...headers, ...connection, 'Content-Length', String(Buffer.byteLength(body))]);
+  const length = ['Content-Length', String(Buffer.byteLength(body))];
+  res.writeHead(status, [...headers, ...connection, REQUEST_ID_HEADER, requestIdOf(res.req), ...length]);
   if (closes && !res.req.complete) endWhenReceived(res, body);
   else res.end(body);
 }

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { sha256, toBase64, utf8 } from '@svault/shared';
 import { PAGE_STYLE } from './page-style.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
 /** Headers of every JSON answer, precomputed: helmet as middleware costs about as much as the rest of a refusal. */
 const API_HEADERS: ReadonlyArray<readonly [string, string]> = [
@@ -22,10 +23,11 @@ const STRICT_TRANSPORT: readonly [string, string] = [
 export const apiHeaderList = ({ https }: { readonly https: boolean }): typeof API_HEADERS =>
   https ? [...API_HEADERS, STRICT_TRANSPORT] : API_HEADERS;
 
-/** Sets the {@link apiHeaderList}. */
+/** Sets the {@link apiHeaderList}, and the request's id. */
 export function apiHeaders(options: { readonly https: boolean }): RequestHandler {
   const headers = apiHeaderList(options);
-  return (_req: IncomingMessage, res: ServerResponse, next: () => void): void => {
+  return (req: IncomingMessage, res: ServerResponse, next: () => void): void => {
+    res.setHeader(REQUEST_ID_HEADER, requestIdOf(req));
     for (const [name, value] of headers) res.setHeader(name, value);
     next();
   };

@@ -17,6 +17,7 @@ export type IdPrefix =
   | 'ses'
   | 'clr'
   | 'ocl'
+  | 'req'
   | 'whk';
 
 /** An id that says what it names; ids of different kinds do not mix. */

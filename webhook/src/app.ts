@@ -93,7 +93,9 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
       /^\/(?:api|login|vault|\.well-known)\b/.test(req.path) ? NOT_HERE : 'there is nothing here',
     );
   });
-  app.use(errorHandler({ ...REFUSAL_CODES, logger }));
+  // PROTOCOL.md SIG-58 and TIX-31: the same bytes for every refusal.
+  const uniform = ['SIGNATURE_INVALID', 'TICKET_INVALID'] as const;
+  app.use(errorHandler({ ...REFUSAL_CODES, uniform, logger }));
   return app;
 }
 

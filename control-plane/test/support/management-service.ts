@@ -11,9 +11,12 @@ import { type RunningControlPlane, type ServeOptions, startControlPlane } from '
 
 export const BASE_URL = 'http://127.0.0.1:8080';
 
+/** A response; the request's id, which no two share, is apart from what tests compare. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
+  /** Undefined for an upstream's response. */
+  readonly requestId: string | undefined;
   /** The body as text, for comparisons byte by byte. */
   readonly text: string;
   /** The body as JSON; undefined where it is none. */
@@ -41,9 +44,26 @@ export function clientOf(url: string, standing: Readonly<Record<string, string>>
     };
     request.body = body === undefined ? (rawBody ?? null) : JSON.stringify(body);
     const response = await fetch(url + path, request);
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: tryJson(text) };
+    const { status } = response;
+    return { status, ...withoutRequestId(status, response.headers, await response.text()) };
   };
+}
+
+/** @throws Error for the JSON body of an error that has not the id of its header */
+function withoutRequestId(status: number, received: Headers, body: string): Omit<Answer, 'status'> {
+  const headers = new Headers(received);
+  const requestId = headers.get('x-request-id') ?? undefined;
+  headers.delete('x-request-id');
+  const member = `"requestId":"${requestId}"`;
+  const text = body.replace(`,"data":{${member}}`, '').replace(`,${member}`, '');
+  if (headers.get('content-length') === String(Buffer.byteLength(body)))
+    headers.set('content-length', String(Buffer.byteLength(text)));
+  const isError = status >= 400 && headers.get('content-type')?.startsWith('application/json') === true;
+  // PROTOCOL.md TIX-31: the same bytes for every refused ticket.
+  const isUniform = body.includes('"TICKET_INVALID"');
+  if (isError && !isUniform && requestId !== undefined && body !== '' && text === body)
+    throw new Error(`an error has not the id of its request, ${requestId}: ${body}`);
+  return { headers, requestId, text, json: tryJson(text) };
 }
 
 function tryJson(text: string): unknown {

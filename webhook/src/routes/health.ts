@@ -1,4 +1,5 @@
 import type { Router } from 'express';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { respondJson } from '@svault/server-kit/respond';
 import { type Clock, formatTime } from '@svault/shared';
 import type { SignedHealth } from '@svault/shared/schemas';
@@ -17,9 +18,14 @@ export function createProbeRoutes(deps: {
 }): readonly Router[] {
   return [
     endpoint('/healthz', ['GET'], (_req, res) => respondJson(res, { status: 'ok' })),
-    endpoint('/readyz', ['GET'], (_req, res) => {
+    endpoint('/readyz', ['GET'], (req, res) => {
+      const requestId = requestIdOf(req);
       if (deps.isLeaving())
-        return respondJson(res, { error: 'this process is about to stop', code: 'UNAVAILABLE' }, 503);
+        return respondJson(
+          res,
+          { error: 'this process is about to stop', code: 'UNAVAILABLE', requestId },
+          503,
+        );
       if (!deps.isReady()) throw new ApiError('UNAVAILABLE', 'not ready');
       respondJson(res, { status: 'ok' });
     }),

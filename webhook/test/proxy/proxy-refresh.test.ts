@@ -69,7 +69,7 @@ test('a record that only the control plane can refresh is answered REFRESH_NEEDE
   const refused = await call('mediated');
   expect([refused.status, refused.json, refused.headers['retry-after']]).toEqual([
     409,
-    { error: expect.any(String), code: 'REFRESH_NEEDED', retryAfter: 5 },
+    { error: expect.any(String), code: 'REFRESH_NEEDED', retryAfter: 5, requestId: expect.any(String) },
     '5',
   ]);
   expect([refused.headers['sv-proxy-origin'], bench.provider.calls.length]).toEqual(['webhook', calls]);

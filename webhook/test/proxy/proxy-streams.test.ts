@@ -116,7 +116,7 @@ describe('a slow response', () => {
     const refused = await callProxy(webhook, { method: 'GET' });
     expect([refused.status, refused.json, refused.headers['retry-after']]).toEqual([
       429,
-      { error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 1 },
+      { error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 1, requestId: expect.any(String) },
       '1',
     ]);
     expect([refused.headers['sv-proxy-origin'], held.length]).toEqual(['webhook', 256]);

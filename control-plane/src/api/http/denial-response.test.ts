@@ -9,6 +9,7 @@ function answerTo(denial: Denial): { status: number; headers: Map<string, string
   let flat: string[] = [];
   let text = '';
   const res = {
+    req: {},
     writeHead(code: number, headers: string[]) {
       status = code;
       flat = headers;
@@ -36,6 +37,7 @@ describe('denials of limits and policies', () => {
       rule: 'ip_allowlist',
       reason: 'outside',
       code: 'POLICY_DENIED',
+      requestId: answer.headers.get('X-Request-Id'),
     });
     expect(answer.headers.has('Retry-After')).toBe(false);
   });
@@ -57,7 +59,9 @@ describe('denials of limits and policies', () => {
   it('429 RATE_LIMITED has error, code and retryAfter, and the header', () => {
     const answer = answerTo({ code: 'RATE_LIMITED', scope: 'agent_credentials', retryAfterSeconds: 3 });
     expect(answer.status).toBe(429);
-    expect(answer.body).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 3 });
+    const requestId = answer.headers.get('X-Request-Id');
+    const body = { error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 3, requestId };
+    expect(answer.body).toEqual(body);
     expect(answer.headers.get('Retry-After')).toBe('3');
   });
 
@@ -71,7 +75,9 @@ describe('denials of limits and policies', () => {
     ['GRANT_EXPIRED', 'can make a new one'],
     ['WEBHOOK_NOT_CONFIGURED', 'An admin of the account has to bind one'],
   ] as const)('%s says what to do next', (code, next) => {
-    expect(answerTo({ code }).body).toEqual({ error: expect.stringContaining(next), code });
+    const { headers, body } = answerTo({ code });
+    const requestId = headers.get('X-Request-Id');
+    expect(body).toEqual({ error: expect.stringContaining(next), code, requestId });
   });
 
   it('a denial has the static headers and the length of its body', () => {

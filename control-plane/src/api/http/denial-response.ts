@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
-import { JSON_CONTENT, type WholeResponse, respond } from '@svault/server-kit/respond';
+import { requestIdOf } from '@svault/server-kit/request-id';
+import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import { type Denial, PLAIN_CODES, type PlainDenialCode } from '../../access/decision.ts';
 import { ERROR_STATUS } from './errors.ts';
 
@@ -16,7 +17,7 @@ export const denialMessages = (own: Partial<DenialMessages>): DenialMessages => 
 
 /**
  * Writes denials as the specification's "Errors: REST credential endpoint" has them; the proxy endpoint's plain ones are the
- * same.
+ * same, and each has the request's id last.
  *
  * Those without particulars are built once.
  *
@@ -28,23 +29,33 @@ export function createDenialWriter(
   options: { readonly messages?: DenialMessages; readonly webhookUnavailable?: 502 } = {},
 ): (res: ServerResponse, denial: Denial) => void {
   const { messages = MESSAGES, webhookUnavailable = ERROR_STATUS.WEBHOOK_UNAVAILABLE } = options;
-  const prepare = (status: number, content: object, further: readonly string[] = []): WholeResponse => ({
+  const prepare = (status: number, content: object, further: readonly string[] = []): Prepared => ({
     status,
     headers: [...headers, ...JSON_CONTENT, ...further],
-    body: JSON.stringify(content),
+    begun: JSON.stringify(content).slice(0, -1),
   });
-  const plain = new Map<string, WholeResponse>(
+  const plain = new Map<string, Prepared>(
     Object.entries(messages).map(([code, error]) => {
       const further = code === 'MISSING_KEY' ? ['WWW-Authenticate', 'Bearer realm="svault"'] : [];
       return [code, prepare(ERROR_STATUS[code as PlainDenialCode], { error, code }, further)];
     }),
   );
-  const particular = (denial: ParticularDenial): WholeResponse => {
+  const particular = (denial: ParticularDenial): Prepared => {
     const { status, body } = describe(denial, webhookUnavailable);
     const { retryAfter } = body;
     return prepare(status, body, retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]);
   };
-  return (res, denial) => respond(res, plain.get(denial.code) ?? particular(denial as ParticularDenial));
+  return (res, denial) => {
+    const { begun, ...head } = plain.get(denial.code) ?? particular(denial as ParticularDenial);
+    respond(res, { ...head, body: `${begun},"requestId":"${requestIdOf(res.req)}"}` });
+  };
+}
+
+interface Prepared {
+  readonly status: number;
+  readonly headers: readonly string[];
+  /** The body without the request's id and its last brace. */
+  readonly begun: string;
 }
 
 type ParticularDenial = Exclude<Denial, { readonly code: PlainDenialCode }>;

@@ -40,9 +40,13 @@ export const isHandshakeMethod = (method: unknown): boolean =>
   method === 'tools/list' ||
   (typeof method === 'string' && method.startsWith('notifications/'));
 
-/** The body of an error response. */
-export const errorBody = (id: JsonRpcId, { code, message, data }: Omit<JsonRpcError, 'status'>): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
+/** The body of an error response; the request's id is a member of `data`. */
+export const errorBody = (
+  id: JsonRpcId,
+  { code, message, data }: Omit<JsonRpcError, 'status'>,
+  requestId: string,
+): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data: { ...(data as object), requestId } } });
 
 /** The body of `-32029`, with the seconds after which to try again. */
 export const rateLimitedBody = (
@@ -52,4 +56,5 @@ export const rateLimitedBody = (
     code,
     retryAfter,
   }: { readonly message: string; readonly code: string; readonly retryAfter: number },
-): string => errorBody(id, { code: RATE_LIMITED, message, data: { code, retryAfter } });
+  requestId: string,
+): string => errorBody(id, { code: RATE_LIMITED, message, data: { code, retryAfter } }, requestId);

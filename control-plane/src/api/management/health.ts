@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 
 /**
@@ -23,9 +24,13 @@ export function createHealthRoutes({
     .all('/healthz', allow)
     .get(
       '/readyz',
-      route(async (_req, res) => {
+      route(async (req, res) => {
         if (isLeaving())
-          return void res.status(503).json({ error: 'this process is about to stop', code: 'UNAVAILABLE' });
+          return void res.status(503).json({
+            error: 'this process is about to stop',
+            code: 'UNAVAILABLE',
+            requestId: requestIdOf(req),
+          });
         await database.answers();
         res.json({ status: redisIsDown() ? 'degraded' : 'ok' });
       }),

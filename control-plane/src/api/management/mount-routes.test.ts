@@ -200,7 +200,9 @@ describe('the limit of a route', () => {
     verdict = full;
     const response = await send('/api/export', { name: 'a' });
     expect([response.status, response.headers['retry-after']]).toEqual([429, '7']);
-    expect(response.body).toEqual({ error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 7 });
+    const requestId = response.headers['x-request-id'];
+    const body = { error: expect.any(String), code: 'RATE_LIMITED', retryAfter: 7, requestId };
+    expect(response.body).toEqual(body);
   });
 
   test('a target is counted where the account has it, and an unknown one is not', async () => {

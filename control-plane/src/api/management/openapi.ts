@@ -13,7 +13,7 @@ const errorSchema = z
     code: z.string().meta({ description: 'For programs' }),
     issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
     retryAfter: z.int().optional().meta({ description: 'Seconds' }),
-    requestId: z.string().optional(),
+    requestId: z.string().meta({ description: 'The id under which the logs have the request' }),
   })
   .meta({ id: 'Error' });
 

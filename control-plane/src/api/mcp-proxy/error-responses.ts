@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { Denial } from '../../access/decision.ts';
 import { TOO_MANY, createDenialWriter, denialMessages, policyDenied } from '../http/denial-response.ts';
@@ -39,7 +40,10 @@ export function createErrorResponses(headers: readonly string[]) {
     { id }: RequestRef,
     code: 'RATE_LIMITED' | 'POLICY_DENIED',
     { message, retryAfter }: { readonly message: string; readonly retryAfter: number },
-  ): void => send(res, 429, rateLimitedBody(id, { message, code, retryAfter }), retryAfter);
+  ): void => {
+    const body = rateLimitedBody(id, { message, code, retryAfter }, requestIdOf(res.req));
+    send(res, 429, body, retryAfter);
+  };
 
   return {
     deny: (res: ServerResponse, ref: RequestRef, denial: Denial): void => {
@@ -56,7 +60,8 @@ export function createErrorResponses(headers: readonly string[]) {
       const { status, code, error, retryAfterSeconds: retryAfter } = failure;
       if (ref.isPost && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: retryAfter ?? 1 });
-      send(res, status, JSON.stringify({ error, code, retryAfter }), retryAfter);
+      const requestId = requestIdOf(res.req);
+      send(res, status, JSON.stringify({ error, code, retryAfter, requestId }), retryAfter);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import type { ErrorCode } from '../../core/errors.ts';
 import { TOO_MANY } from '../http/denial-response.ts';
@@ -49,18 +50,20 @@ export function createMcpResponses(staticHeaders: readonly string[], baseUrl: st
       error: string = MESSAGES[code],
     ): void => {
       const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
-      respond(res, { status: STATUS[code], headers, body: JSON.stringify({ error, code }) });
+      const body = JSON.stringify({ error, code, requestId: requestIdOf(res.req) });
+      respond(res, { status: STATUS[code], headers, body });
     },
     rejectMessage: (res: ServerResponse, cors: readonly string[], id: JsonRpcId, error: JsonRpcError): void =>
       respond(res, {
         status: error.status,
         headers: [...json, ...cors],
-        body: errorBody(id, error),
+        body: errorBody(id, error, requestIdOf(res.req)),
         // The rest of the body is never read, so the connection closes.
         closes: !res.req.complete,
       }),
     limited: (res: ServerResponse, cors: readonly string[], id: JsonRpcId, retryAfter: number): void => {
-      const body = rateLimitedBody(id, { message: TOO_MANY, code: 'RATE_LIMITED', retryAfter });
+      const limit = { message: TOO_MANY, code: 'RATE_LIMITED', retryAfter };
+      const body = rateLimitedBody(id, limit, requestIdOf(res.req));
       const headers = [...json, ...cors, 'Retry-After', String(retryAfter)];
       respond(res, { status: ERROR_STATUS.RATE_LIMITED, headers, body });
     },

@@ -77,7 +77,9 @@ it('a decision that cannot be recorded is 503 with Retry-After', async () => {
   });
   const answer = await call(url, { jsonrpc: '2.0', id: 1, method: 'ping' });
   expect(answer.status).toBe(503);
-  expect(await answer.json()).toEqual({ error: 'later', code: 'AUDIT_UNAVAILABLE', retryAfter: 1 });
+  const requestId = answer.headers.get('x-request-id');
+  const body = { error: 'later', code: 'AUDIT_UNAVAILABLE', retryAfter: 1, requestId };
+  expect(await answer.json()).toEqual(body);
   expect(answer.headers.get('retry-after')).toBe('1');
   expect(answer.headers.get('cache-control')).toBe('no-store');
   expect(answer.headers.get('strict-transport-security')).toContain('max-age');

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { RequestHandler } from 'express';
 import type { Access, Denial } from '../../access/decision.ts';
@@ -87,7 +88,7 @@ export function createMcpHandler(options: {
     const { call } = course;
     const result = call && (await call.tool.respond(granted, call.given));
     const { respondInProtocol } = await protocol();
-    const { status, body } = await respondInProtocol(course, result);
+    const { status, body } = await respondInProtocol(course, result, requestIdOf(res.req));
     return responses.send(res, cors, status, body);
   }
 
@@ -97,7 +98,7 @@ export function createMcpHandler(options: {
     const result = denialResult(denial);
     if (result !== undefined && course.kind === 'serve') {
       const { respondInProtocol } = await protocol();
-      const { status, body } = await respondInProtocol(course, result);
+      const { status, body } = await respondInProtocol(course, result, requestIdOf(res.req));
       return responses.send(res, cors, status, body);
     }
     if (code === 'RATE_LIMITED') return responses.limited(res, cors, id, denial.retryAfterSeconds);

@@ -11,7 +11,9 @@ import {
   type ServerOptions,
   type Tool as ToolDefinition,
 } from '@modelcontextprotocol/server';
+import { errorBody } from '../http/json-rpc.ts';
 import { STATELESS_REVISION, type Served } from './classify-message.ts';
+import { withRequestId } from './tool.ts';
 
 /** The SDK's response, and the HTTP status that the revision of the request wants for it. */
 interface SdkResponse {
@@ -23,8 +25,13 @@ interface SdkResponse {
  * Responds to a request in the protocol.
  *
  * @param result of the tool that the request calls; undefined for every other request
+ * @param requestId given with an error
  */
-export type RespondInProtocol = (served: Served, result: CallToolResult | undefined) => Promise<SdkResponse>;
+export type RespondInProtocol = (
+  served: Served,
+  result: CallToolResult | undefined,
+  requestId: string,
+) => Promise<SdkResponse>;
 
 const INSTRUCTIONS =
   'This server gives addresses of credentials that their owner has granted to you. list_credentials tells for which services; ' +
@@ -50,18 +57,20 @@ export function createSdkServer(definitions: readonly ToolDefinition[]): Respond
   const stateless: ServerOptions = { ...shared, supportedProtocolVersions: [STATELESS_REVISION] };
   const listing = { tools: [...definitions] };
 
-  return async ({ request, classification }, result) => {
+  return async ({ request, classification }, result, requestId) => {
     // oxlint-disable-next-line typescript/no-deprecated -- of the high-level class bad arguments are -32602, and not a result
     const server = new Server(INFO, classification === undefined ? shared : stateless);
     server.setRequestHandler('tools/list', () => listing);
     server.setRequestHandler('tools/call', () => {
       if (result === undefined) throw unknownTool();
-      return result;
+      return withRequestId(result, requestId);
     });
     const exchange = new Exchange({ classification: classification ?? { era: 'legacy' } });
     await server.connect(exchange);
     const response = await exchange.ask(request, classification && { classification });
-    return { status: statusOf(response, classification !== undefined), body: JSON.stringify(response) };
+    const status = statusOf(response, classification !== undefined);
+    if (!('error' in response)) return { status, body: JSON.stringify(response) };
+    return { status, body: errorBody(response.id ?? null, response.error, requestId) };
   };
 }
 

@@ -33,6 +33,7 @@ const toolErrorSchema = z.strictObject({
   code: z.enum(TOOL_ERRORS),
   message: z.string(),
   retryAfter: z.int().min(1).optional().describe('Seconds after which the call may be tried again.'),
+  requestId: z.string().optional().describe('The id under which the logs have the call.'),
 });
 
 /** A denial as a result: HTTP 200, `isError`, and the code where programs find it. */
@@ -48,6 +49,12 @@ export function toolError(code: ToolErrorCode, message: string, retryAfter?: num
     isError: true,
   };
 }
+
+/** A tool error with the id of its request; every other result unchanged. */
+export const withRequestId = (result: CallToolResult, requestId: string): CallToolResult =>
+  result.isError === true
+    ? { ...result, structuredContent: { ...(result.structuredContent as object), requestId } }
+    : result;
 
 /** A tool's result: text for a model, and members for a program. */
 export const toolResult = (text: string, structuredContent: Record<string, unknown>): CallToolResult => ({

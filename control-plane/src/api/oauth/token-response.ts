@@ -1,4 +1,5 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { AppError } from '@svault/shared';
 import type { OAUTH_ERRORS } from '@svault/shared/error-catalog';
@@ -78,9 +79,10 @@ function answering(handle: (req: Request, res: Response) => Promise<void>): Requ
     } catch (error) {
       if (!(error instanceof OauthRefused)) throw error;
       if (error.challenge !== undefined) res.setHeader('WWW-Authenticate', error.challenge);
+      const { code, message } = error;
       res
         .status(error.challenge === undefined ? 400 : 401)
-        .json({ error: error.code, error_description: error.message });
+        .json({ error: code, error_description: message, requestId: requestIdOf(req) });
     }
   });
 }

@@ -29,6 +29,7 @@ const ping = (headers: Record<string, string> = {}) =>
     },
     chunks: [PING],
   });
+const but = (text: string): string => text.replace(/req_[\w-]{22}/, 'req_');
 const codeOf = ({ text }: { readonly text: string }): unknown => (JSON.parse(text) as { code?: string }).code;
 
 it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])(
@@ -47,7 +48,7 @@ it('a foreign Host is 403 whatever the credential, unless a trusted proxy sends 
   const answer = await ping({ host: 'evil.example' });
   expect([answer.status, codeOf(answer)]).toEqual([403, 'FORBIDDEN']);
   const wrong = await ping({ host: 'evil.example', authorization: `Bearer ${newKey('svagent')}` });
-  expect(wrong.text).toBe(answer.text);
+  expect(but(wrong.text)).toBe(but(answer.text));
 
   const behind = await serviceInTest({ SV_TRUSTED_PROXIES: '127.0.0.1' });
   const agent = await mcpAgentOn(behind);

@@ -41,12 +41,13 @@ describe('a batch', () => {
       body: JSON.stringify({ batch }),
     });
     expect(response.status).toBe(200);
+    const requestId = response.headers.get('x-request-id');
     const text = await response.text();
     expect(text).not.toContain('the-canary');
     expect(JSON.parse(text)).toEqual({
       results: [
-        { error: expect.any(String), code: 'UNAVAILABLE', retryAfter: 5 },
-        { error: expect.any(String), code: 'INTERNAL', requestId: expect.any(String) },
+        { error: expect.any(String), code: 'UNAVAILABLE', retryAfter: 5, requestId },
+        { error: expect.any(String), code: 'INTERNAL', requestId },
         { deleted: true },
       ],
     });

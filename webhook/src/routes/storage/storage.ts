@@ -1,6 +1,7 @@
 import type { Router } from 'express';
 import type { Logger } from '@svault/server-kit/logger';
 import { type Refusal, refusalBody } from '@svault/server-kit/error-handler';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { respondJson } from '@svault/server-kit/respond';
 import { secretFieldIn, storageBatchSchema, storageOperationSchema } from '@svault/shared/schemas';
 import { ApiError } from '../../errors.ts';
@@ -17,7 +18,7 @@ export function createStorageRoute(deps: {
   readonly logger: Pick<Logger, 'error'>;
 }): Router {
   return signedPost('/v1/storage', deps.receiveRequest, async (body, res) =>
-    respondJson(res, 'batch' in body ? await runBatch(body) : await runOne(body)),
+    respondJson(res, 'batch' in body ? await runBatch(body, requestIdOf(res.req)) : await runOne(body)),
   );
 
   async function runOne(operation: unknown): Promise<object> {
@@ -26,19 +27,24 @@ export function createStorageRoute(deps: {
   }
 
   /** In order and independently: an operation that is rejected or fails is answered in its place and stops no other. */
-  async function runBatch({ batch: operations, ...others }: Record<string, unknown>): Promise<object> {
+  async function runBatch(
+    { batch: operations, ...others }: Record<string, unknown>,
+    requestId: string,
+  ): Promise<object> {
     refuseSecrets(others);
     const { batch } = parseBody(storageBatchSchema, { batch: operations });
     const results: object[] = [];
-    for (const operation of batch) results.push(await runOne(operation).catch(toErrorBody));
+    for (const operation of batch)
+      results.push(await runOne(operation).catch((error: unknown) => toErrorBody(error, requestId)));
     return { results };
   }
 
-  function toErrorBody(error: unknown): object {
+  function toErrorBody(error: unknown, requestId: string): object {
     const failure = deps.refusalOf(error);
     const { status, code, details } = failure;
-    if (status >= 500) deps.logger.error({ code, ...details, err: error }, 'an operation of a batch failed');
-    return refusalBody(failure);
+    if (status >= 500)
+      deps.logger.error({ requestId, code, ...details, err: error }, 'an operation of a batch failed');
+    return { ...refusalBody(failure), requestId };
   }
 }
 
