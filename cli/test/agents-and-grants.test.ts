@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newKey } from '@svault/shared';
+import { newId, newKey } from '@svault/shared';
 import { createSealingKey } from '@svault/shared/sealed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CommandLine, type Outcome, someone } from './command-line.ts';
@@ -359,8 +359,9 @@ describe('a control plane that answers oddly', () => {
 
   test('no name is looked for where the control plane cannot say whether there is such an id', async () => {
     await serviceWith({});
-    expect(await admin(['agents', 'rm', 'agt_1', '--yes'])).toMatchObject({ code: 1, out: '' });
-    expect(service.asked()).toEqual(['GET /api/agents/agt_1']);
+    const id = newId('agt');
+    expect(await admin(['agents', 'rm', id, '--yes'])).toMatchObject({ code: 1, out: '' });
+    expect(service.asked()).toEqual([`GET /api/agents/${id}`]);
   });
 
   test('what only begins as an id is a name, and no path', async () => {

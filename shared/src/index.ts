@@ -30,6 +30,7 @@ export {
   withInjectedFields,
 } from './proxy-headers.ts';
 export { Secret } from './secret.ts';
+export { didYouMean, nearNames } from './near-names.ts';
 export { isServiceName } from './service-name.ts';
 
 export { contentDigest, verifyContentDigest } from './signing/content-digest.ts';

@@ -1,3 +1,4 @@
+import { isId } from '@svault/shared';
 import { z } from 'zod';
 import { Failure, orElse, usage } from '../failure.ts';
 import { unique } from '../one-by-one.ts';
@@ -37,7 +38,7 @@ export async function agentReferred(client: ApiClient, reference: string): Promi
 }
 
 async function agentWithId(client: ApiClient, reference: string): Promise<AgentReference | undefined> {
-  if (!/^agt_[\w-]+$/.test(reference)) return undefined;
+  if (!isId('agt', reference)) return undefined;
   return orElse<AgentReference | undefined>(client.read(`/api/agents/${reference}`, namedSchema), (error) => {
     if (error.exit !== 'notFound') throw error;
     return undefined;

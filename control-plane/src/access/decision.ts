@@ -12,7 +12,6 @@ export const PLAIN_CODES = [
   'INVALID_KEY',
   'AGENT_INACTIVE',
   'MCP_DISABLED',
-  'INVALID_REQUEST',
   'INVALID_SERVICE',
   'VAULT_LOCKED',
   'NO_GRANT',
@@ -25,6 +24,8 @@ export type PlainDenialCode = (typeof PLAIN_CODES)[number];
 /** Why a request is denied. A value and not an exception: a denial is an ordinary answer, and a cheap one. */
 export type Denial =
   | { readonly code: PlainDenialCode }
+  /** `message` is for the caller. */
+  | { readonly code: 'INVALID_REQUEST'; readonly message: string }
   | { readonly code: 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
   /** `scope` names the limit that had no room. */
   | {
@@ -55,8 +56,8 @@ export type Operation =
   | { readonly kind: 'grants' }
   /** A ticket for the credential. */
   | { readonly kind: 'credential'; readonly serviceName: string | undefined }
-  /** A ticket in an unknown form: denied where an invalid service name is. */
-  | { readonly kind: 'malformed' }
+  /** Parameters that are not understood: denied where an invalid service name is. `message` says which. */
+  | { readonly kind: 'malformed'; readonly message: string }
   /** The grant alone: neither the vault lock nor a policy denies it. */
   | { readonly kind: 'grant'; readonly serviceName: string | undefined }
   /** The agent's own log about a service, which needs no grant. */

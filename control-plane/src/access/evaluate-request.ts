@@ -50,7 +50,8 @@ export function evaluateAgentRequest(
   const caller = { vaultId, agentId };
   if (operation.kind === 'admission') return answer({ outcome: 'admitted', caller });
   if (operation.kind === 'grants') return answer({ outcome: 'grants', caller, grants });
-  if (operation.kind === 'malformed') return denial('INVALID_REQUEST');
+  if (operation.kind === 'malformed')
+    return { ...UNCOUNTED, denial: { code: 'INVALID_REQUEST', message: operation.message } };
   const { kind, serviceName } = operation;
   if (serviceName === undefined) return denial('INVALID_SERVICE');
   if (kind === 'history')

@@ -20,7 +20,7 @@ export function invalidArgument(issues: readonly ArgumentIssue[]): ApiError {
   });
 }
 
-/** The same bytes for an id or name that is unknown, malformed, or another account's. */
+/** The same bytes for an id or name that is unknown, and for one of another account. */
 export function notFound(): ApiError {
   return new ApiError('NOT_FOUND', 'There is nothing here by that name.');
 }

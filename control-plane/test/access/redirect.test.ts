@@ -90,6 +90,19 @@ describe('the redirect to the webhook', () => {
       expect((await ask(query, accept)).status).toBe(307);
     });
 
+    it.each([
+      ['&servcie=npm', 'There is no parameter `servcie`. Did you mean `service`?'],
+      ['&Service=npm', 'There is no parameter `Service`. Did you mean `service`?'],
+      ['&what=1', 'There is no parameter `what`.'],
+      [`&${'x'.repeat(2_000)}`, `There is no parameter \`${'x'.repeat(50)}\`.`],
+    ])('an unknown parameter (%s) is rejected, and named', async (query, error) => {
+      expect(await ask(query)).toMatchObject({ status: 400, json: { code: 'INVALID_REQUEST', error } });
+      const list = await service.anyone('GET', `${CREDENTIALS}?${query.slice(1)}`, {
+        headers: { authorization: `Bearer ${agent.apiKey}` },
+      });
+      expect(list).toMatchObject({ status: 400, json: { code: 'INVALID_REQUEST', error } });
+    });
+
     it.each(['redirect=', 'redirect=0', 'redirect=False', 'redirect=false&redirect=false'])(
       'GET /api/agents/credentials with %s answers 400 INVALID_REQUEST and writes the denial down',
       async (query) => {
@@ -115,15 +128,17 @@ describe('the redirect to the webhook', () => {
       ]);
     });
 
-    it('leaves other methods at 405, and the list of grants as it is', async () => {
+    it('leaves other methods at 405, and the list of grants takes a redirect that is true or false', async () => {
       const headers = { authorization: `Bearer ${agent.apiKey}`, accept: 'application/json' };
       for (const method of ['HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE']) {
         const path = `${CREDENTIALS}?service=github&redirect=false`;
         const answer = await service.anyone(method, path, { headers });
         expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET']);
       }
-      const list = await service.anyone('GET', `${CREDENTIALS}?redirect=maybe`, { headers });
-      expect(list).toMatchObject({ status: 200, json: { grants: expect.any(Array) } });
+      const list = async (redirect: string) =>
+        (await service.anyone('GET', `${CREDENTIALS}?redirect=${redirect}`, { headers })).json;
+      expect(await list('false')).toMatchObject({ grants: expect.any(Array) });
+      expect(await list('maybe')).toMatchObject({ code: 'INVALID_REQUEST' });
     });
   });
 

@@ -88,6 +88,55 @@ describe('422 INVALID_ARGUMENT names each member that does not fit', () => {
   });
 });
 
+describe('what no operation of the OpenAPI document lets through', () => {
+  let operations: readonly Operation[];
+  beforeAll(async () => {
+    operations = await operationsOf(service.anyone);
+  });
+  const issuesOf = async ({ method, takesBody }: Operation, path: string) => {
+    const { status, json } = await service.admin(method, path, takesBody ? { body: {} } : {});
+    return [status, (json as { issues?: { path: string }[] }).issues?.map((issue) => issue.path)];
+  };
+
+  test('a query parameter that it does not name', async () => {
+    const answers: unknown[] = [];
+    for (const operation of operations)
+      answers.push([operation.template, await issuesOf(operation, `${operation.path}?servcie=github`)]);
+    expect(operations.length).toBeGreaterThan(60);
+    expect(answers).toEqual(operations.map(({ template }) => [template, [422, ['servcie']]]));
+  });
+
+  test.each(['x', 'agt_short', 'zzz_AAAAAAAAAAAAAAAAAAAAAA', `agt_${'A'.repeat(23)}`, '..%2Fvault', '%00'])(
+    'the malformed id %s',
+    async (id) => {
+      const withId = operations.filter(({ template }) => template.includes('{id}'));
+      const answers: unknown[] = [];
+      for (const operation of withId)
+        answers.push([
+          operation.template,
+          await issuesOf(operation, operation.path.replace(/\w{3}_A{22}/, id)),
+        ]);
+      expect(withId.length).toBeGreaterThan(20);
+      expect(answers).toEqual(withId.map(({ template }) => [template, [422, ['id']]]));
+    },
+  );
+});
+
+test('OAuth endpoints, pages and the sign-in callback ignore parameters that they do not know (RFC 6749, 3.1)', async () => {
+  const asked = async (path: string) => {
+    const { status, text } = await service.anyone('GET', path);
+    return [status, text.replaceAll(/nonce="[^"]*"|unknown=1/g, '')];
+  };
+  for (const path of [
+    '/api/mcp-oauth/authorize?client_id=x',
+    '/api/login/oidc/callback?state=x',
+    '/login?returnTo=%2F',
+    '/login/link?token=x',
+    '/.well-known/oauth-authorization-server?a=1',
+  ])
+    expect(await asked(`${path}&unknown=1`)).toEqual(await asked(path));
+});
+
 test('405 lists the methods of the path in Allow', async () => {
   const answer = await service.admin('PUT', '/api/agents');
   expect([answer.status, answer.json.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);

@@ -17,14 +17,20 @@ beforeAll(async () => {
 });
 
 test.each([
-  ['GET', '/api/agents/agt_AAAAAAAAAAAAAAAAAAAAA%00', undefined, 404],
-  ['PATCH', '/api/tokens/a%00b', {}, 404],
+  ['GET', '/api/agents/agt_AAAAAAAAAAAAAAAAAAAAA%00', undefined, 422],
+  ['PATCH', '/api/tokens/a%00b', {}, 422],
+  ['POST', '/api/setup/steps/%00', {}, 422],
   ['GET', '/api/audit?serviceName=%00', undefined, 422],
   ...[['\0'], ['a', '\0']].map(
     (key) => ['GET', `/api/agents?cursor=${toBase64url(utf8(JSON.stringify(key)))}`, undefined, 422] as const,
   ),
   ['POST', '/api/agents', { name: 'n', description: 'a\0b' }, 422],
-  ['POST', '/api/policies/pol_x/attachments', { targetType: 'agent', targetId: '\0' }, 422],
+  [
+    'POST',
+    '/api/policies/pol_AAAAAAAAAAAAAAAAAAAAAA/attachments',
+    { targetType: 'token', targetId: 'a\0' },
+    422,
+  ],
   ['POST', '/api/agents', { name: '\ud800' }, 400],
 ] as const)('NUL or half a pair in %s %s %j gets %i', async (method, path, body, status) => {
   expect((await service.admin(method, path, { body })).status).toBe(status);

@@ -6,6 +6,8 @@ export interface Operation {
   readonly method: string;
   /** With its parameters in braces. */
   readonly path: string;
+  /** Of the id in the path, such as `agt`; undefined where there is none. */
+  readonly idPrefix: string | undefined;
   readonly isPublic: boolean;
   readonly takesBody: boolean;
   /** Everything a caller can set: `path.id`, `query.cursor`, `body.name`. */
@@ -25,7 +27,11 @@ interface Schema {
 interface DocumentedOperation {
   readonly operationId: string;
   readonly security: readonly unknown[];
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly schema: { readonly examples?: readonly string[] };
+  }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
 }
 
@@ -58,6 +64,7 @@ export async function operationsIn(anyone: Call): Promise<readonly Operation[]> 
           id: operationId,
           method: method.toUpperCase(),
           path,
+          idPrefix: parameters.find(({ name }) => name === 'id')?.schema.examples?.[0]?.split('_')[0],
           isPublic: security.length === 0,
           takesBody: requestBody !== undefined,
           places: [...new Set(said)],

@@ -11,12 +11,10 @@ export interface Heard {
   readonly answer: Answer;
 }
 
-/** The same request about three things, each with fresh things of one's own beside it. */
+/** The same request about two things, each with fresh things of one's own beside it. */
 export interface Questions {
   readonly foreign: () => Promise<Heard>;
   readonly unknown: () => Promise<Heard>;
-  /** Where the place is an id in the path: no id at all. */
-  readonly malformed: (() => Promise<Heard>) | undefined;
 }
 
 /** Asks one operation as the stranger. */
@@ -77,11 +75,9 @@ export function interviewer(accounts: TwoAccounts, operation: Operation, probe: 
           : names[place] === 'webhookUrl'
             ? unboundWebhook.url
             : neverExisted(value);
-      const isId = /^[a-z]{3}_/.test(value) && place.startsWith('path.');
       return {
         foreign: withIt(value),
         unknown: withIt(unknown),
-        malformed: isId ? withIt('x') : undefined,
       };
     },
   };

@@ -203,13 +203,14 @@ describe('grants from a folder', () => {
     expect(await grants()).toEqual([]);
   });
 
-  test.each(['fld_AAAAAAAAAAAAAAAAAAAAAA', 'x', ''])(
-    'a grant from the unknown folder %j is NOT_FOUND',
-    async (folderId) => {
-      const answer = await grant({ folderId });
-      expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
-    },
-  );
+  test.each([
+    ['fld_AAAAAAAAAAAAAAAAAAAAAA', 404, 'NOT_FOUND'],
+    ['x', 422, 'INVALID_ARGUMENT'],
+    ['', 422, 'INVALID_ARGUMENT'],
+  ])('a grant from the folder %j, which is none, gets %i %s', async (folderId, status, code) => {
+    const answer = await grant({ folderId });
+    expect([answer.status, answer.json.code]).toEqual([status, code]);
+  });
 
   test('a folder or token deleted concurrently leaves no grant', async () => {
     for (let round = 0; round < 3; round++) {

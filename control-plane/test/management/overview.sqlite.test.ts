@@ -171,7 +171,7 @@ describe('the set-up guide', () => {
     expect((await session('POST', '/api/setup/steps/bind-webhook')).status).toBe(200);
     expect((await states())[0]).toBe('done');
     expect((await states(session))[0]).toBe('done');
-    for (const step of ['unknown', 'Bind-Webhook', 'bind-webhook%2F', '%00']) {
+    for (const step of ['unknown', 'Bind-Webhook', 'bind-webhook%2F']) {
       const answer = await post(`/api/setup/steps/${step}`);
       expect([step, answer.status, answer.json.code]).toEqual([step, 404, 'NOT_FOUND']);
     }

@@ -117,11 +117,8 @@ describe('attachments', () => {
     const unknown = await service.admin('GET', '/api/policies/pol_AAAAAAAAAAAAAAAAAAAAAA');
     const targets = [
       ['agent', 'agt_AAAAAAAAAAAAAAAAAAAAAA'],
-      ['agent', 'github'],
       ['proxy', 'prx_AAAAAAAAAAAAAAAAAAAAAA'],
-      ['proxy', agentId],
       ['token', 'not-here'],
-      ['token', ''],
     ] as const;
     for (const [targetType, targetId] of targets)
       for (const method of ['POST', 'DELETE']) {
@@ -133,7 +130,19 @@ describe('attachments', () => {
           unknown.text,
         ]);
       }
-    expect((await attachments('POST', 'pol_x', 'agent', agentId)).text).toBe(unknown.text);
+    expect((await attachments('POST', 'pol_AAAAAAAAAAAAAAAAAAAAAA', 'agent', agentId)).text).toBe(
+      unknown.text,
+    );
+    for (const [targetType, targetId] of [
+      ['agent', 'github'],
+      ['proxy', agentId],
+      ['token', ''],
+      ['token', 'a/b'],
+    ] as const)
+      for (const method of ['POST', 'DELETE'])
+        expect((await attachments(method, id, targetType, targetId)).json).toMatchObject({
+          issues: [{ path: 'targetId' }],
+        });
     expect((await service.admin('GET', `/api/policies/${id}/attachments`)).json.items).toEqual([]);
   });
 
@@ -288,12 +297,7 @@ describe('a simulation', () => {
   test('a simulation for an unknown agent or proxy gets 404, for a deleted agent CONFLICT', async () => {
     const serviceName = 'github';
     const foreign = await service.admin('GET', `/api/agents/${newId('agt')}`);
-    for (const who of [
-      { agentId: newId('agt') },
-      { agentId: 'x' },
-      { proxyId: newId('prx') },
-      { proxyId: agentId },
-    ]) {
+    for (const who of [{ agentId: newId('agt') }, { proxyId: newId('prx') }]) {
       const answer = await simulate({ ...who, serviceName });
       expect([answer.status, answer.text]).toEqual([404, foreign.text]);
     }
@@ -304,12 +308,14 @@ describe('a simulation', () => {
 
   test.each([
     [{}, 'agentId'],
-    [{ agentId: 'a', proxyId: 'b' }, 'agentId'],
-    [{ agentId: 'a', serviceName: 'a/b' }, 'serviceName'],
-    [{ agentId: 'a', at: 'tomorrow' }, 'at'],
-    [{ agentId: 'a', ip: '127.1' }, 'ip'],
-    [{ agentId: 'a', ip: 'localhost' }, 'ip'],
-    [{ agentId: 'a', grantId: 'g' }, 'grantId'],
+    [{ agentId: newId('agt'), proxyId: newId('prx') }, 'agentId'],
+    [{ agentId: 'x' }, 'agentId'],
+    [{ proxyId: newId('agt') }, 'proxyId'],
+    [{ agentId: newId('agt'), serviceName: 'a/b' }, 'serviceName'],
+    [{ agentId: newId('agt'), at: 'tomorrow' }, 'at'],
+    [{ agentId: newId('agt'), ip: '127.1' }, 'ip'],
+    [{ agentId: newId('agt'), ip: 'localhost' }, 'ip'],
+    [{ agentId: newId('agt'), grantId: 'g' }, 'grantId'],
   ])('the simulation %j is rejected', async (body, path) => {
     const answer = await simulate({ serviceName: 'github', ...body });
     expect([answer.status, answer.json.issues[0].path]).toEqual([422, path]);

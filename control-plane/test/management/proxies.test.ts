@@ -108,12 +108,17 @@ describe('invalid settings of a proxy', () => {
   test('an agent that is unknown, deleted or of another account is rejected', async () => {
     const gone = await newAgent();
     await service.admin('DELETE', `/api/agents/${gone}`);
-    for (const unknown of [gone, 'agt_AAAAAAAAAAAAAAAAAAAAAA', 'x', ''])
+    for (const [agentId, said] of [
+      [gone, 'no agent'],
+      ['agt_AAAAAAAAAAAAAAAAAAAAAA', 'no agent'],
+      ['x', 'must be an id'],
+      ['', 'must be an id'],
+    ])
       for (const body of [
-        { ...TOKEN_PROXY, agentId: unknown },
-        { ...sessionProxy(), agentId: unknown },
+        { ...TOKEN_PROXY, agentId },
+        { ...sessionProxy(), agentId },
       ])
-        expect(issuesOf(await create(body))).toEqual({ agentId: expect.stringContaining('no agent') });
+        expect(issuesOf(await create(body))).toEqual({ agentId: expect.stringContaining(String(said)) });
   });
 
   test.each([

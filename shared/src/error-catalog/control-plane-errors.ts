@@ -53,8 +53,8 @@ export const CONTROL_PLANE_ERRORS = {
   },
   INVALID_REQUEST: {
     statuses: [400],
-    message: 'The parameter redirect must be true or false, given once.',
-    meaning: 'The body is no JSON object, the request is cut off, or redirect is neither true nor false.',
+    meaning:
+      'The body is no JSON object, the request is cut off, or a parameter of an agent’s request is unknown or does not fit.',
     remedy:
       'Read the message; a body is one JSON object in UTF-8. From this client: report it, together with what --debug shows.',
   },

@@ -1,7 +1,7 @@
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
-import { formatTime, isServiceName } from '@svault/shared';
+import { didYouMean, formatTime, isServiceName } from '@svault/shared';
 import type { RequestHandler } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Access, type Decision, type Operation, plainDenial } from '../../access/decision.ts';
@@ -76,22 +76,39 @@ interface CredentialQuery {
 }
 
 const LIST: CredentialQuery = { operation: { kind: 'grants' }, redirect: undefined };
-const MALFORMED: CredentialQuery = { operation: { kind: 'malformed' }, redirect: undefined };
 
-/** Reads `service` and `redirect` out of the query, decoded; `?key=` and all others are ignored. */
+const malformed = (message: string): CredentialQuery => ({
+  operation: { kind: 'malformed', message },
+  redirect: undefined,
+});
+
+const PARAMETERS = ['service', 'redirect'];
+/** Specification: a key in a query is not accepted. It is not looked at, whatever it holds. */
+const KEY_PARAMETER = 'key';
+const MAX_NAMED = 50;
+
+/** Reads `service` and `redirect` out of the query, decoded. */
 function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
   const start = url.indexOf('?');
   if (start === -1) return LIST;
   const query = new URLSearchParams(url.slice(start + 1));
+  for (const parameter of query.keys())
+    if (!PARAMETERS.includes(parameter) && parameter !== KEY_PARAMETER) return unknownParameter(parameter);
+  const [redirect, ...repeated] = query.getAll('redirect');
+  if (repeated.length > 0 || !(redirect === undefined || redirect === 'true' || redirect === 'false'))
+    return malformed('The parameter `redirect` must be true or false, given once.');
   const services = query.getAll('service');
   const [name] = services;
   if (name === undefined) return LIST;
-  const [redirect, ...repeated] = query.getAll('redirect');
-  if (repeated.length > 0 || !(redirect === undefined || redirect === 'true' || redirect === 'false'))
-    return MALFORMED;
   const serviceName = services.length === 1 && isServiceName(name) ? name : undefined;
   return {
     operation: { kind: 'credential', serviceName },
     redirect: redirect === undefined ? undefined : redirect === 'true',
   };
+}
+
+/** A misspelt `service` must not read as a request for the list of grants. */
+function unknownParameter(parameter: string): CredentialQuery {
+  const named = parameter.slice(0, MAX_NAMED).toWellFormed();
+  return malformed(`There is no parameter \`${named}\`.${didYouMean(parameter, PARAMETERS)}`);
 }

@@ -83,6 +83,10 @@ function describe(
         status: ERROR_STATUS.RATE_LIMITED,
         body: { error: TOO_MANY, code: denial.code, retryAfter: denial.retryAfterSeconds },
       };
+    case 'INVALID_REQUEST': {
+      const { code, message: error } = denial;
+      return { status: ERROR_STATUS[code], body: { error, code, retryAfter: undefined } };
+    }
     case 'WEBHOOK_UNAVAILABLE':
       return {
         status: webhookUnavailable,

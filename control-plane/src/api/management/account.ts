@@ -143,7 +143,7 @@ export function createAccountRoutes({
       operation: 'endSession',
       whenLocked: 'allowed',
       summary: 'End a session: sign a person out, or take an agent from an MCP client',
-      params: idParams,
+      params: idParams('ses'),
       change: async (inside, { actor, params }) => {
         if (!(await endSession(inside, actor, params.id, sessionsOf(actor)))) throw notFound();
       },
@@ -172,7 +172,7 @@ export function createAccountRoutes({
       ...adminKeys,
       operation: 'deleteAdminKey',
       summary: 'Revoke an admin key',
-      params: idParams,
+      params: idParams('adk'),
       change: (inside, { params }) => deleteAdminKey(inside, params.id),
     }),
     defineRoute('POST /api/me/password', {

@@ -76,7 +76,7 @@ export function createAgentRoutes({
   stores,
 }: Needs<'clock' | 'masterKeys', 'agents'>): ManagementRoute[] {
   const shared = { tag: 'Agents', role: 'member' } as const;
-  const byId = { ...shared, params: idParams } as const;
+  const byId = { ...shared, params: idParams('agt') } as const;
   const agent = { status: 200, schema: agentSchema } as const;
   return [
     defineRoute('POST /api/agents', {

@@ -7,16 +7,25 @@ import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../core/audit-event.ts';
 import type { AuditFilter } from '../../core/audit-store.ts';
 import { invalidArgument } from '../../core/errors.ts';
 import type { Needs } from './dependencies.ts';
-import { isTime, pageQuery, pageRequest, pageSchema, timeSchema, viewOfPage } from './fields.ts';
+import {
+  idSchema,
+  isTime,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  serviceNameSchema,
+  timeSchema,
+  viewOfPage,
+} from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();
 
-/** Any id or name is let through: one that nothing has matches no event. */
+/** An id or name that nothing has matches no event. */
 const auditQuery = z.strictObject({
   ...pageQuery,
-  agentId: z.string().max(128).optional(),
-  serviceName: z.string().max(255).optional(),
+  agentId: idSchema('agt').optional(),
+  serviceName: serviceNameSchema.optional(),
   eventType: z.enum(AUDIT_EVENT_TYPES).optional(),
   from: timeQuery.meta({ description: 'Inclusive' }),
   to: timeQuery.meta({ description: 'Exclusive' }),

@@ -1,4 +1,4 @@
-import { parseTime } from '@svault/shared';
+import { type IdPrefix, isId, parseTime } from '@svault/shared';
 import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
 import { z } from 'zod';
 import type {} from 'zod-openapi';
@@ -45,11 +45,19 @@ export const serviceNameSchema = wireServiceName.meta({
   examples: ['github'],
 });
 
-/** A service name in a path. Any text is let through: one that is no service name is not found, like an unknown one. */
-export const serviceNameParams = z.object({ serviceName: z.string() });
+/** A service name in a path. */
+export const serviceNameParams = z.object({ serviceName: serviceNameSchema });
 
-/** An id in a path. Any text is let through: one that is no id is not found, like an unknown one. */
-export const idParams = z.object({ id: z.string() });
+/** An id of one kind; a text of another form is malformed, and not an unknown id. */
+export const idSchema = (prefix: IdPrefix): z.ZodString =>
+  z
+    .string()
+    .refine((text) => isId(prefix, text), `must be an id such as ${prefix}_…, 26 characters long`)
+    .meta({ examples: [`${prefix}_…`] });
+
+/** An id in a path. */
+export const idParams = (prefix: IdPrefix): z.ZodObject<{ id: z.ZodString }> =>
+  z.object({ id: idSchema(prefix) });
 
 /** Most items of one page. A list of tokens asks the webhook about a page in one batch, which takes 100. */
 const MAX_PAGE = 100;

@@ -47,7 +47,7 @@ export const toFolderView = (folder: Folder): z.output<typeof folderSchema> => (
 /** Groups of tokens, from which grants are made. */
 export function createFolderRoutes({ clock, stores }: Needs<'clock', 'folders'>): ManagementRoute[] {
   const shared = { tag: 'Folders', role: 'member' } as const;
-  const byId = { ...shared, params: idParams } as const;
+  const byId = { ...shared, params: idParams('fld') } as const;
   const folder = { status: 200, schema: folderSchema } as const;
   return [
     defineRoute('POST /api/folders', {

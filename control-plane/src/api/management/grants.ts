@@ -13,6 +13,7 @@ import {
 import type { Needs } from './dependencies.ts';
 import {
   idParams,
+  idSchema,
   isTime,
   pageQuery,
   pageRequest,
@@ -59,11 +60,9 @@ const termsMembers = {
 const newGrantSchema = z
   .strictObject({
     serviceName: serviceNameSchema.optional(),
-    folderId: z
-      .string()
-      .max(128)
+    folderId: idSchema('fld')
       .optional()
-      .meta({ description: 'A grant for each token that is in this folder now', examples: ['fld_…'] }),
+      .meta({ description: 'A grant for each token that is in this folder now' }),
     ...termsMembers,
   })
   .superRefine(({ serviceName, folderId }, context) => {
@@ -94,13 +93,13 @@ export const toGrantView = (grant: Grant, now: string): z.output<typeof grantSch
 
 export function createGrantRoutes({ clock, stores }: Needs<'clock', 'agents' | 'grants'>): ManagementRoute[] {
   const shared = { tag: 'Grants', role: 'member' } as const;
-  const ofService = { ...shared, params: idParams.extend(serviceNameParams.shape) } as const;
+  const ofService = { ...shared, params: idParams('agt').extend(serviceNameParams.shape) } as const;
   return [
     defineRoute('GET /api/agents/{id}/grants', {
       ...shared,
       operation: 'listGrants',
       summary: 'List the grants of an agent by service name, expired ones too',
-      params: idParams,
+      params: idParams('agt'),
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: pageSchema(grantSchema) },
       handle: async ({ actor, params, query }) => {
@@ -115,7 +114,7 @@ export function createGrantRoutes({ clock, stores }: Needs<'clock', 'agents' | '
       ...shared,
       operation: 'createGrant',
       summary: 'Let an agent have a credential, or each of those that are in a folder now',
-      params: idParams,
+      params: idParams('agt'),
       body: newGrantSchema,
       response: { status: 201, schema: grantedSchema },
       errors: ['CONFLICT'],

@@ -11,7 +11,7 @@ import type { Transaction } from '../../core/stores.ts';
 import { requireUnlocked } from '../../core/vault.ts';
 import { type ManagementAuthenticator, unauthenticated } from './authenticate-management.ts';
 import type { Needs } from './dependencies.ts';
-import { BODY_LIMITS, parseInput, parsePath, readJsonBody } from './parse-input.ts';
+import { BODY_LIMITS, parseInput, readJsonBody } from './parse-input.ts';
 import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
@@ -26,7 +26,8 @@ type SignedInRoute = Extract<ManagementRoute, { readonly role: Role }>;
 const NOTHING = z.strictObject({});
 
 /**
- * Mounts declared routes, and on each of their paths a 405 for every other method.
+ * Mounts declared routes, and on each of their paths a 405 for every other method. Query parameters that a route does not name
+ * are rejected here; OAuth endpoints ignore them (RFC 6749 section 3.1), as the pages do, and are not mounted here.
  *
  * The order of errors is the same on all of them: 405, 401, 403, 415, 413, 400, 423, 422, 429, then the handler's, then 409
  * QUOTA_EXCEEDED; on public routes 429 comes right after 403. A change checks its principal and the lock once more in its
@@ -131,7 +132,7 @@ function parseParts(
   body: Record<string, unknown> | undefined,
 ): { params: unknown; query: unknown; body: unknown } {
   return {
-    params: route.params === undefined ? undefined : parsePath(route.params, req.params),
+    params: route.params === undefined ? undefined : parseInput(route.params, req.params),
     query: parseInput(route.query ?? NOTHING, req.query),
     body: parseInput(route.body ?? NOTHING, body ?? {}),
   };

@@ -2,7 +2,7 @@ import { AppError } from '@svault/shared';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ArgumentIssue } from '../../core/errors.ts';
-import { parseInput, parsePath } from './parse-input.ts';
+import { parseInput } from './parse-input.ts';
 
 const issuesOf = (schema: z.ZodType, input: unknown): ArgumentIssue[] => {
   try {
@@ -25,10 +25,12 @@ it('parseInput names the place of a NUL at any depth', () => {
   expect(issuesOf(schema, { tags: ['a', 'b\0'] }).map(({ path }) => path)).toEqual(['tags.1']);
 });
 
-it('parsePath finds nothing by a text with a NUL', () => {
-  expect(() => parsePath(z.object({ id: z.string() }), { id: 'a\0' })).toThrow(
-    expect.objectContaining({ code: 'NOT_FOUND' }),
-  );
+it('parseInput names what an unknown member may have meant', () => {
+  const schema = z.strictObject({ serviceName: z.string().optional(), limit: z.string().optional() });
+  expect(issuesOf(schema, { servcieName: 'a', what: 'b' }).map(({ message }) => message)).toEqual([
+    'is not known here. Did you mean `serviceName`?',
+    'is not known here',
+  ]);
 });
 
 it('parseInput says plainly which member is missing and which must be a whole number', () => {

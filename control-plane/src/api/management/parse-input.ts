@@ -1,8 +1,8 @@
 import { type BodyBounds, readBody } from '@svault/server-kit/raw-body';
-import { JsonRefused, parseJsonObject } from '@svault/shared';
+import { JsonRefused, didYouMean, parseJsonObject } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
-import type { z } from 'zod';
-import { type ArgumentIssue, invalidArgument, notFound, ApiError } from '../../core/errors.ts';
+import { z } from 'zod';
+import { type ArgumentIssue, invalidArgument, ApiError } from '../../core/errors.ts';
 
 /** How much of a body is read, by whether its sender is authenticated. */
 export const BODY_LIMITS = {
@@ -54,19 +54,11 @@ const MAX_ISSUES = 100;
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input, { error: plainWords });
-  const issues = result.success ? [...withNul(result.data, [])] : result.error.issues.flatMap(toIssues);
+  const issues = result.success
+    ? [...withNul(result.data, [])]
+    : result.error.issues.flatMap((issue) => toIssues(issue, schema));
   if (result.success && issues.length === 0) return result.data;
   throw invalidArgument(issues.slice(0, MAX_ISSUES));
-}
-
-/**
- * Parses what the path names.
- *
- * @throws ApiError NOT_FOUND for a text with a NUL, which names nothing; INVALID_ARGUMENT
- */
-export function parsePath<T>(schema: z.ZodType<T>, params: Readonly<Record<string, unknown>>): T {
-  if (!withNul(params, []).next().done) throw notFound();
-  return parseInput(schema, params);
 }
 
 /** NUL is the one character that PostgreSQL's text cannot hold: no name, id or text of ours has it. */
@@ -77,10 +69,13 @@ function* withNul(value: unknown, path: readonly PropertyKey[]): Generator<Argum
   for (const [name, member] of Object.entries(value)) yield* withNul(member, [...path, name]);
 }
 
-function toIssues(issue: z.core.$ZodIssue): ArgumentIssue[] {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is not known here' }));
-  return [{ path: pathText(issue.path), message: issue.message }];
+function toIssues(issue: z.core.$ZodIssue, schema: z.ZodType): ArgumentIssue[] {
+  if (issue.code !== 'unrecognized_keys') return [{ path: pathText(issue.path), message: issue.message }];
+  const known = schema instanceof z.ZodObject && issue.path.length === 0 ? Object.keys(schema.shape) : [];
+  return issue.keys.map((key) => ({
+    path: pathText([...issue.path, key]),
+    message: `is not known here.${didYouMean(key, known)}`.replace(/\.$/, ''),
+  }));
 }
 
 /** Replaces messages of zod that are about JavaScript. A message of the schema takes precedence. */

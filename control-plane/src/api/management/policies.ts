@@ -1,7 +1,7 @@
 import { formatTime, parseTime } from '@svault/shared';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
-import { type Policy, type PolicyTarget, TARGET_TYPES } from '../../core/policy.ts';
+import { type Policy, type PolicyTarget, TARGET_TYPES, type TargetType } from '../../core/policy.ts';
 import {
   attachPolicy,
   createPolicy,
@@ -14,10 +14,12 @@ import { ruleSchema, rulesSchema } from '../../policies/rules.ts';
 import type { Needs } from './dependencies.ts';
 import {
   idParams,
+  idSchema,
   lineSchema,
   pageQuery,
   pageRequest,
   pageSchema,
+  serviceNameSchema,
   timeSchema,
   viewOfPage,
 } from './fields.ts';
@@ -50,10 +52,28 @@ const policyChangesSchema = newPolicySchema
 
 const targetMembers = {
   targetType: z.enum(TARGET_TYPES),
-  targetId: z.string().max(200).meta({ description: 'An agent’s or proxy’s id, or a token’s service name' }),
+  targetId: z.string().meta({ description: 'An agent’s or proxy’s id, or a token’s service name' }),
 };
 
-export const attachmentSchema = z.strictObject(targetMembers).meta({ id: 'PolicyAttachment' });
+const TARGET_IDS = { agent: idSchema('agt'), proxy: idSchema('prx'), token: serviceNameSchema };
+
+/** Whether a target's id has the form of what it is to name. */
+const checkTargetId = (
+  {
+    targetType,
+    targetId,
+  }: { readonly targetType?: TargetType | undefined; readonly targetId?: string | undefined },
+  context: z.core.$RefinementCtx,
+): void => {
+  if (targetType === undefined || targetId === undefined) return;
+  for (const { message } of TARGET_IDS[targetType].safeParse(targetId).error?.issues ?? [])
+    context.addIssue({ code: 'custom', path: ['targetId'], message });
+};
+
+export const attachmentSchema = z
+  .strictObject(targetMembers)
+  .superRefine(checkTargetId)
+  .meta({ id: 'PolicyAttachment' });
 
 const policyQuery = z
   .strictObject({
@@ -64,7 +84,8 @@ const policyQuery = z
   .refine(({ targetType, targetId }) => (targetType === undefined) === (targetId === undefined), {
     path: ['targetId'],
     message: 'goes with targetType, and neither alone',
-  });
+  })
+  .superRefine(checkTargetId);
 
 const toTarget = ({ targetType: type, targetId: id }: z.output<typeof attachmentSchema>): PolicyTarget => ({
   type,
@@ -88,7 +109,7 @@ export function createPolicyRoutes({
   stores,
 }: Needs<'clock' | 'policies', 'agents' | 'policies' | 'proxies' | 'tokens'>): ManagementRoute[] {
   const shared = { tag: 'Policies', role: 'member' } as const;
-  const byId = { ...shared, params: idParams } as const;
+  const byId = { ...shared, params: idParams('pol') } as const;
   const policy = { status: 200, schema: policySchema } as const;
   return [
     // Before the routes of one policy, whose path this one would fit.

@@ -3,12 +3,12 @@ import { TARGET_TYPES } from '../../core/policy.ts';
 import type { SimulatedRequest, Simulation } from '../../management/policies.ts';
 import { isAddress } from '../../policies/ip-allowlist.ts';
 import { RULES } from '../../policies/rules.ts';
-import { isTime, serviceNameSchema, timeSchema } from './fields.ts';
+import { idSchema, isTime, serviceNameSchema, timeSchema } from './fields.ts';
 
 export const imaginedRequestSchema = z
   .strictObject({
-    agentId: z.string().max(200).optional(),
-    proxyId: z.string().max(200).optional(),
+    agentId: idSchema('agt').optional(),
+    proxyId: idSchema('prx').optional(),
     serviceName: serviceNameSchema,
     at: timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional(),
     ip: z.string().max(50).refine(isAddress, 'must be an IP address').optional(),

@@ -97,7 +97,7 @@ export function createProviderRoutes({
 }: Needs<'clock' | 'egressAllow' | 'masterKeys', 'providers'>): ManagementRoute[] {
   const tokenUrlRule = createTokenUrlRule(egressAllow);
   const shared = { tag: 'Providers', role: 'admin' } as const;
-  const byId = { ...shared, params: idParams } as const;
+  const byId = { ...shared, params: idParams('prv') } as const;
   return [
     defineRoute('POST /api/providers', {
       ...shared,

@@ -18,6 +18,7 @@ import {
 import type { Needs } from './dependencies.ts';
 import {
   idParams,
+  idSchema,
   lineSchema,
   pageQuery,
   pageRequest,
@@ -28,7 +29,7 @@ import {
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const agentIdSchema = z.string().meta({ examples: ['agt_…'] });
+const agentIdSchema = idSchema('agt');
 const authTypeSchema = z.enum(['Token', 'sv_session']).meta({
   description:
     'Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only',
@@ -122,7 +123,7 @@ export function createProxyRoutes(
   const offerConfig = createOfferConfig({ ...dependencies, delivery: dependencies.proxyConfigs });
   const rules = { plainHttp: egressAllow.length > 0, ownOrigin };
   const shared = { tag: 'Proxies', role: 'member' } as const;
-  const byId = { ...shared, params: idParams } as const;
+  const byId = { ...shared, params: idParams('prx') } as const;
   const proxy = { status: 200, schema: proxySchema } as const;
   const viewOf = async ({ vaultId }: Actor, of: Proxy) =>
     toProxyView(of, await stores.webhookLinks.find(vaultId));

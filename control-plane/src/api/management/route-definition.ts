@@ -35,13 +35,18 @@ type ResponseShape<Result> =
   /** The handler returns an `AsyncIterable<string>`: the parts of a JSON text of this shape, taken as they are sent. */
   | { readonly status: 200; readonly streams: z.ZodType };
 
+/** An object schema: the declaration makes it strict, whatever the route says. */
+type QuerySchema<Query> = z.ZodType<Query> & { strict(): QuerySchema<Query> };
+
 interface RouteCommon<Params, Query, Body, Result> {
   /** OpenAPI's operationId, such as `createAgent`. */
   readonly operation: string;
   readonly tag: string;
   readonly summary: string;
+  /** With {@link idSchema} or a service name's schema, so that a malformed id is rejected and not looked for. */
   readonly params?: z.ZodType<Params>;
-  readonly query?: z.ZodType<Query>;
+  /** Rejects parameters that it does not name, as a route without a query rejects them all. */
+  readonly query?: QuerySchema<Query>;
   readonly body?: z.ZodType<Body>;
   /** 204 unless given. */
   readonly response?: ResponseShape<Result>;
@@ -125,7 +130,7 @@ export function defineRoute<Params = undefined, Query = undefined, Body = undefi
       ? { handle: ({ transaction, ...input }) => transaction((inside) => definition.change(inside, input)) }
       : definition;
   const whenLocked = name.startsWith('GET ') ? 'allowed' : 'denied';
-  return { whenLocked, ...located(name), ...definition, ...handler };
+  return { whenLocked, ...located(name), ...definition, ...strictQuery(definition), ...handler };
 }
 
 /** Declares a route that needs no credentials. */
@@ -140,8 +145,11 @@ export function definePublicRoute<
   definition: PublicRouteDefinition<Params, Query, Body, Result> & PublicLimit<Name>,
 ): ManagementRoute {
   const untyped = definition as PublicRouteDefinition<unknown, unknown, unknown, unknown>;
-  return { ...located(name), ...untyped, role: 'public' };
+  return { ...located(name), ...untyped, ...strictQuery(untyped), role: 'public' };
 }
+
+const strictQuery = <Query>({ query }: { readonly query?: QuerySchema<Query> }) =>
+  query && { query: query.strict() };
 
 function located(name: RouteName): Located {
   const [method = '', path = ''] = name.split(' ');

@@ -1,4 +1,3 @@
-import { isServiceName } from '@svault/shared';
 import { TOKEN_TYPES, thumbprintSchema, tokenMetadataSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
@@ -221,7 +220,6 @@ export function createTokenRoutes({
       // Access ends first and at once, then the record is deleted. With the webhook unreachable, the response says so, and a
       // repetition deletes the record although the token is deleted: 404 only where neither side has it.
       handle: async ({ actor, transaction, params: { serviceName } }) => {
-        if (!isServiceName(serviceName)) throw notFound();
         const removed = await transaction((inside) => removeToken(inside, serviceName));
         const webhook = await records.remove(actor.vaultId, serviceName);
         if (!removed && webhook !== 'deleted') throw notFound();
