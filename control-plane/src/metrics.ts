@@ -1,6 +1,6 @@
 import { type Meters, NO_METERS } from '@svault/server-kit/meters';
 
-/** Every metric of this server, in addition to Node's; README, "Log, metrics, health". */
+/** Every metric of this server, in addition to Node's; docs/operate/monitoring.md. */
 export const createMetrics = (meters: Meters) => ({
   limiterDecision: meters.counter('svault_limiter_decisions_total', 'Requests that were counted or refused', [
     'scope',

@@ -6,13 +6,16 @@ export const drainSeconds: Setting<number> = integer({
   min: 0,
   max: 30,
   default: 0,
-  description: 'how long a program that was told to stop goes on taking requests, not ready any more',
+  description:
+    '0 to 30: how long requests are accepted after SIGTERM while `/readyz` says 503. Behind a reverse proxy, longer than ' +
+    'it takes to notice',
 });
 
 /** `SV_EGRESS_ALLOW` of both programs (PROTOCOL.md section 6). */
 export const egressAllow: Setting<readonly string[]> = list({
   default: [],
-  description: 'CIDR ranges, addresses and host names that outgoing calls may reach beside public addresses',
+  description:
+    'private addresses (CIDR ranges, addresses, host names) that outgoing calls may reach; plain http only there',
   entry: (text) => {
     try {
       parseAllowList([text]);

@@ -133,7 +133,8 @@ export const integer = (
     return parsed;
   }, options);
 
-const comesFromFile = (name: string, kind: Setting<unknown>): boolean =>
+/** Whether `NAME_FILE` may name a file that holds the value. */
+export const comesFromFile = (name: string, kind: Setting<unknown>): boolean =>
   kind.file ?? /_(?:KEY|SECRET|TOKEN)$/.test(name);
 
 const FILE_SUFFIX = '_FILE';

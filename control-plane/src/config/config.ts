@@ -24,51 +24,96 @@ import {
 
 export type ControlPlaneConfig = Readonly<ReturnType<typeof controlPlaneConfig>>;
 
-const SETTINGS = {
-  SV_BASE_URL: checked(url({ description: 'public address of this service' }), problemOfBaseUrl),
+/** Every setting, in the order of docs/reference/settings.md. */
+export const SETTINGS = {
+  SV_BASE_URL: checked(
+    url({
+      description:
+        'the public address, without a path; http only on loopback. Webhooks compare it byte for byte',
+    }),
+    problemOfBaseUrl,
+  ),
   SV_LISTEN: listenAddress({
     default: { host: '127.0.0.1', port: 8080 },
-    description: 'address to listen on',
+    description: '`HOST:PORT` to listen on',
   }),
   SV_DATABASE_URL: databaseSetting,
-  SV_MASTER_KEY: key32({ description: 'wraps the keys kept for Reveal and the webhook secrets' }),
+  SV_MASTER_KEY: key32({
+    description: "32 bytes in base64url without padding: the root key, which wraps the database's own key",
+  }),
   SV_MASTER_KEY_NEXT: optional(
-    key32({ file: true, description: 'the master key to come, during a rotation' }),
+    key32({ file: true, description: 'the key that `rotate-master-key` moves to' }),
   ),
-  SV_BOOTSTRAP_EMAIL: checked(optionalText({ description: 'the owner of the account' }), problemOfEmail),
+  SV_BOOTSTRAP_EMAIL: checked(
+    optionalText({
+      description:
+        'the owner of the account that exists after the start; `owner@localhost` for the first unless set',
+    }),
+    problemOfEmail,
+  ),
   SV_BOOTSTRAP_ADMIN_KEY: optional(
-    checked(secretText({ description: 'an admin key of that owner' }), problemOfAdminKey),
+    checked(
+      secretText({
+        description:
+          'an admin key of that owner: `svadmin_` and 32 to 128 base64url characters. A changed one replaces the former',
+      }),
+      problemOfAdminKey,
+    ),
   ),
   SV_EGRESS_ALLOW: egressAllow,
   SV_CONNECT_TO: checked(
-    list({ default: [], description: 'where calls to a host and port are connected instead' }),
+    list({
+      default: [],
+      description:
+        '`HOST:PORT=HOST:PORT`, with commas between: calls to the first are connected to the second, with `Host` and ' +
+        'TLS name as they were, also by plain http. For a webhook whose address leads elsewhere from here, as in containers',
+    }),
     problemOfConnectTo,
   ),
   SV_TRUSTED_PROXIES: list({
     default: [],
-    description: 'addresses and CIDR ranges of the reverse proxies whose X-Forwarded-For counts',
+    description: 'addresses and CIDR ranges of the reverse proxies whose `X-Forwarded-For` counts',
     entry: checkRange,
   }),
-  SV_GEOIP_DB: optionalText({ description: 'MMDB file that geo_restrict rules tell countries by' }),
+  SV_GEOIP_DB: optionalText({
+    description:
+      'path of an MMDB file by which `geo_restrict` looks up countries (MaxMind, DB-IP, IPinfo, ip-location-db); read once',
+  }),
   SV_REDIS_URL: optional(
     checked(
-      secretText({ file: true, description: 'where limits are kept for all processes' }),
+      secretText({
+        file: true,
+        description:
+          '`redis://USER:PASSWORD@HOST:PORT/DATABASE`, all but the host optional, or `rediss://` for TLS: where several ' +
+          'processes count limits together',
+      }),
       problemOfRedis,
     ),
   ),
   ...LIMIT_SETTINGS,
   SV_DRAIN_SECONDS: drainSeconds,
-  SV_METRICS_LISTEN: optional(listenAddress({ description: 'address of GET /metrics' })),
-  SV_LOG_LEVEL: oneOf(LOG_LEVELS, { default: 'info', description: 'least severe level that is logged' }),
-  SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: 'how log lines look' }),
+  SV_METRICS_LISTEN: optional(
+    listenAddress({ description: '`HOST:PORT` of `GET /metrics`; off unless set' }),
+  ),
+  SV_LOG_LEVEL: oneOf(LOG_LEVELS, {
+    default: 'info',
+    description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+  }),
+  SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: '`json` or `pretty`' }),
   ...OIDC_SETTINGS,
   SV_MCP_ALLOWED_ORIGINS: list({
     default: [],
-    description: 'origins of other pages whose scripts may call the MCP endpoint',
+    description:
+      'origins of other pages whose scripts may call the MCP endpoint, as browsers write them: `https://app.example.com`',
     entry: checkOrigin,
   }),
   SV_AUDIT_RETENTION_DAYS: optional(
-    integer({ min: 1, max: 3_650, file: false, description: 'days after which events leave the log' }),
+    integer({
+      min: 1,
+      max: 3_650,
+      file: false,
+      description: '1 to 3650: events that are older leave the log. The log is kept whole unless set',
+    }),
   ),
 };
 

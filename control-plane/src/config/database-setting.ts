@@ -15,7 +15,7 @@ export const databaseSetting: Setting<DatabaseAddress> = {
   },
   fallback: { value: { kind: 'sqlite', path: '.svault/control-plane.db' } },
   file: true,
-  description: 'where the state is kept: sqlite:PATH or postgres://…',
+  description: '`sqlite:PATH`, or `postgres://USER:PASSWORD@HOST:PORT/NAME` for several processes',
 };
 
 /** The host may be missing where the query names the folder of a socket (`?host=/run/postgresql`), as for libpq. */

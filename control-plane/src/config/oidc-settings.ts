@@ -11,16 +11,20 @@ import { problemOfScheme } from './scheme.ts';
 
 export const OIDC_SETTINGS = {
   SV_OIDC_ISSUER: checked(
-    optionalText({ description: 'the identity provider that people sign in at' }),
+    optionalText({
+      description:
+        'the identity provider at which people sign in, exactly as its metadata write `issuer`. The three come together; ' +
+        'without them people have passwords here',
+    }),
     problemOfIssuer,
   ),
-  SV_OIDC_CLIENT_ID: optionalText({ description: 'what the identity provider calls this service' }),
+  SV_OIDC_CLIENT_ID: optionalText({ description: 'the client id that the provider gave this service' }),
   SV_OIDC_CLIENT_SECRET: optional(
-    secretText({ description: 'proves to the provider that it is this service' }),
+    secretText({ description: 'the client secret that the provider gave this service' }),
   ),
   SV_OIDC_SIGN_UP: oneOf(['off', 'on'], {
     default: 'off',
-    description: 'whether an unknown person gets an account of their own',
+    description: '`on` gives an unknown person with a verified address an account',
   }),
 };
 

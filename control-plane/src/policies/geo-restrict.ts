@@ -3,7 +3,7 @@ import type { GeoRestrictSettings } from '../core/policy.ts';
 
 /**
  * Whether requests from a country are allowed. An unknown country is on no list: denied under `allow`, allowed under `deny`
- * (README, "Policies").
+ * (docs/reference/policies.md).
  */
 export function compileGeoRestrict({
   mode,

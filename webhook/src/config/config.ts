@@ -16,32 +16,60 @@ import {
   url,
 } from '@svault/server-kit/settings';
 
-const SETTINGS = {
-  SV_WEBHOOK_URL: url({ description: 'the public address of this webhook' }),
+/** Every setting, in the order of docs/reference/settings.md. */
+export const SETTINGS = {
+  SV_WEBHOOK_URL: url({
+    description: 'the public address, without a slash at the end; signed requests are checked against it',
+  }),
   SV_WEBHOOK_LISTEN: listenAddress({
-    description: 'HOST:PORT to listen on',
+    description: '`HOST:PORT` to listen on',
     default: { host: '127.0.0.1', port: 8090 },
   }),
-  SV_WEBHOOK_DATA_DIR: text({ description: 'the folder of the database', default: '.svault/webhook' }),
-  SV_WEBHOOK_MASTER_KEY: optional(key32({ description: '32 bytes that wrap every data key' })),
+  SV_WEBHOOK_DATA_DIR: text({ description: 'folder of the database', default: '.svault/webhook' }),
+  SV_WEBHOOK_MASTER_KEY: optional(
+    key32({
+      description:
+        '32 bytes in base64url without padding: the root key, which wraps the data encryption key of every credential. ' +
+        'This or the passphrase is required',
+    }),
+  ),
   SV_WEBHOOK_MASTER_KEY_NEXT: optional(
-    key32({ description: 'the key that rotate-master-key moves to', file: true }),
+    key32({ description: 'the key that `rotate-master-key` moves to', file: true }),
   ),
   SV_WEBHOOK_PASSPHRASE: optional(
-    secretText({ description: 'the master key is derived from this', file: true }),
+    secretText({
+      description: 'at least 12 characters; the root key is derived from it (Argon2id)',
+      file: true,
+    }),
   ),
   SV_WEBHOOK_SERVICE_URL: url({
-    description: 'the address of the service that this webhook may be bound to',
+    description: "the one control plane it may be bound to, exactly as that one's `SV_BASE_URL`",
   }),
-  SV_WEBHOOK_SETUP_TOKEN: optional(secretText({ description: 'what the bind page asks the owner for' })),
+  SV_WEBHOOK_SETUP_TOKEN: optional(
+    secretText({
+      description:
+        'what the bind page asks for, at least 22 characters; made and printed at the first start unless set',
+    }),
+  ),
   SV_EGRESS_ALLOW: egressAllow,
   SV_AWS_STS_ENDPOINT: optional(
-    checked(url({ description: 'an STS endpoint other than the public ones' }), stsEndpointProblem),
+    checked(
+      url({
+        description:
+          "where AWS credentials are minted, instead of the region's public endpoint; may be private",
+      }),
+      stsEndpointProblem,
+    ),
   ),
   SV_DRAIN_SECONDS: drainSeconds,
-  SV_METRICS_LISTEN: optional(listenAddress({ description: 'HOST:PORT of the metrics listener' })),
-  SV_LOG_LEVEL: oneOf(LOG_LEVELS, { description: 'the least level that is logged', default: 'info' }),
-  SV_LOG_FORMAT: oneOf(LOG_FORMATS, { description: 'json or pretty', default: 'json' }),
+  SV_METRICS_LISTEN: optional(
+    listenAddress({ description: '`HOST:PORT` of `GET /metrics`; off unless set' }),
+  ),
+  SV_LOG_LEVEL: oneOf(LOG_LEVELS, {
+    description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    default: 'info',
+  }),
+  SV_LOG_FORMAT: oneOf(LOG_FORMATS, { description: '`json` or `pretty`', default: 'json' }),
 } as const;
 
 /** Where the master key comes from: given as 32 bytes, or derived from a passphrase. */
