@@ -4,7 +4,7 @@ import type { Fault } from '../support/faulty-webhook.ts';
 import { twoAccounts } from '../isolation/accounts.ts';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 
-/* A hostile webhook costs its own account only (SECURITY.md, "One account's machine"). */
+/* A hostile webhook costs its own account only (docs/security.md, "Floods"). */
 
 const MIB = 1024 * 1024;
 const answering = (body: string, headers: Readonly<Record<string, string>> = {}): Fault => ({

@@ -125,7 +125,7 @@ describe.each(CLIENTS)('$name', (client) => {
   );
 
   test.skipIf(missing)(
-    'takes x-agent-key along to another host, as SECURITY.md says of all clients',
+    'takes x-agent-key along to another host, as docs/security.md says of all clients',
     async () => {
       expect(await follow('another host', { 'x-agent-key': key })).toEqual({ 'x-agent-key': 1 });
     },
@@ -133,7 +133,7 @@ describe.each(CLIENTS)('$name', (client) => {
 
   const { keepsAuthorization } = client;
   test.skipIf(missing || keepsAuthorization === 'by release').each(ELSEWHERE)(
-    'takes Authorization along to %s only as SECURITY.md says',
+    'takes Authorization along to %s only as docs/security.md says',
     async (elsewhere) => {
       const shown = await follow(elsewhere, { authorization: `Bearer ${key}` });
       expect('authorization' in shown).toBe(keepsAuthorization.includes(elsewhere));

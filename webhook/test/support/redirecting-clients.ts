@@ -120,7 +120,7 @@ const java = (
   keepsAuthorization,
 });
 
-/** SECURITY.md, "What it still can do", names what stands here. */
+/** docs/security.md, "Redirects and keys", names what stands here. */
 export const CLIENTS: readonly RedirectingClient[] = [
   {
     name: 'curl -L',
