@@ -31,7 +31,7 @@ const UNASKED = ['proxy'];
 
 /** Of SV_DRAIN_SECONDS. */
 const MAX_DRAIN_SECONDS = 30;
-/** What a program may take besides: "Stopping" in its README.md. */
+/** What a program may take in addition: docs/operate/upgrades.md, "What a stop does". */
 const STOP_SECONDS = 9.5;
 
 /** A program takes these together only. */

@@ -10,15 +10,15 @@ import { startLimiter } from '../../src/limits/start-limiter.ts';
 import { NO_METRICS } from '../../src/metrics.ts';
 import { connectRedis } from '../../src/store/redis/redis.ts';
 
-const README = new URL('../../README.md', import.meta.url);
+const PAGE = new URL('../../../docs/deploy/postgresql.md', import.meta.url);
 const PASSWORD = 'open-sesame';
 
 test.skipIf(REDIS_PROGRAM === undefined)(
-  `the ACL of the README permits each command that the limits need (${REDIS_PROGRAM ?? NO_REDIS})`,
+  `the ACL of the deployment page permits each command that the limits need (${REDIS_PROGRAM ?? NO_REDIS})`,
   async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
-    const [, command = ''] = /^ACL (SETUSER .*)$/m.exec(readFileSync(README, 'utf8')) ?? [];
+    const [, command = ''] = /^ACL (SETUSER .*)$/m.exec(readFileSync(PAGE, 'utf8')) ?? [];
     await redis.call('ACL', ...command.replace('PASSWORD', PASSWORD).split(' '));
     const log = new LogSink();
     const url = new Secret(`${server.url.replace('//', `//svault:${PASSWORD}@`)}/1`);

@@ -111,7 +111,7 @@ async function makeNextImage(): Promise<void> {
   await container.remove();
 }
 
-/** As compose/README.md tells operators to. @returns the exit code of the one that went */
+/** As docs/operate/upgrades.md says. @returns the exit code of the one that went */
 async function upgrade(name: ControlPlaneName): Promise<number> {
   const exitCode = await (await scale.service(name)).stop();
   await scale.compose('up', '-d', '--no-deps', name);
