@@ -13,7 +13,7 @@ import { isInstalled } from './example-webhook.ts';
 import { freePort } from './free-port.ts';
 import { requirements } from './suite.ts';
 
-const PAGE = fileURLToPath(new URL('../AUTHORING.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../docs/webhook-authors/authoring.md', import.meta.url));
 const page = readFileSync(PAGE, 'utf8');
 
 /** The commands for its readers, without the program's name. */
