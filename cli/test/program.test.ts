@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { afterAll, expect, test } from 'vitest';
-import { EXIT_CODES, exitCodeTable } from '../src/failure.ts';
+import { exitCodeTable } from '../src/failure.ts';
 import { createProgram } from '../src/program.ts';
 import { commandLine, seat } from './command-line.ts';
 
@@ -65,11 +65,6 @@ test.each(pagesOf(program))(
     expect(await svault(['help', ...words.split(' ').filter((word) => word !== '')])).toEqual(page);
   },
 );
-
-test('the README’s table of exit codes names every one', () => {
-  const documented = [...textOf('README.md').matchAll(/^\| (\d+) +\|/gm)].map(([, code]) => Number(code));
-  expect(documented).toEqual(Object.values(EXIT_CODES).map(({ code }) => code));
-});
 
 test('--version is the package’s', async () => {
   const { version } = JSON.parse(textOf('package.json')) as { version: string };

@@ -1,32 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { QUOTA_NOUNS, quotaScope } from '../../src/core/quotas.ts';
 import { createLimits } from '../../src/limits/limits.ts';
 import {
   type CountedScope,
   MAX_AGENTS_COUNTED,
   MAX_PROXIES_COUNTED,
-  SCOPES,
   aggregateLimit,
 } from '../../src/limits/scopes.ts';
 
 const limits = createLimits({});
 const WINDOWS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
-
-test('the README states the number and the window of each limit', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const rows = [...readme.matchAll(/^\| `SV_LIMIT_(\w+)` \| (\d+)(?: an? (minute|hour|day))? per /gm)];
-  const stated = rows.map(([, name, limit, window]) => [
-    name?.toLowerCase(),
-    { limit: Number(limit), windowMs: window && WINDOWS[window as keyof typeof WINDOWS] },
-  ]);
-  const scopes = (Object.keys(SCOPES) as CountedScope[]).map((scope) => [scope, limits.of(scope)] as const);
-  const quotas = QUOTA_NOUNS.map((noun) => [
-    quotaScope(noun),
-    { limit: limits.quota(noun), windowMs: undefined },
-  ]);
-  expect(Object.fromEntries(stated)).toEqual(Object.fromEntries([...scopes, ...quotas]));
-});
 
 test('the limits are those of the specification', () => {
   const text = readFileSync(new URL('../specification/specification.md', import.meta.url), 'utf8');
