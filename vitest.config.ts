@@ -11,6 +11,7 @@ const PACKAGES = [
   'control-plane',
   'conformance',
   'cli',
+  'clients',
   'compose',
   'bench',
   'scripts',

@@ -13,6 +13,8 @@ export const PACKAGE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   'control-plane': ['server-kit', 'shared'],
   conformance: ['shared'],
   cli: ['compose', 'shared'],
+  // What runs in an agent depends on nothing of ours.
+  clients: [],
   compose: ['shared'],
   'test-kit': ['compose', 'control-plane', 'server-kit', 'shared', 'webhook'],
   bench: ['compose', 'shared', 'test-kit'],
@@ -26,6 +28,7 @@ export const PACKAGE_FOLDERS: Readonly<Record<string, string>> = {
   '@svault/control-plane': 'control-plane',
   'svault-conformance': 'conformance',
   svault: 'cli',
+  '@svault/client': 'clients',
   '@svault/compose': 'compose',
   '@svault/test-kit': 'test-kit',
   '@svault/bench': 'bench',

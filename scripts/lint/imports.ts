@@ -13,7 +13,7 @@ export interface Import {
 const TEST = /\.(test|contract)\.ts$|^[^/]+\/test\//;
 const INTEGRATION_TEST = /^[^/]+\/test\//;
 /** What brings the real other side to an integration test, in this process or as processes. */
-const TEST_ONLY_PACKAGES = ['test-kit', 'compose'];
+const TEST_ONLY_PACKAGES = ['test-kit', 'compose', 'shared'];
 
 /** Says why an import is refused, or undefined where it is allowed. */
 export function refusal({ file, specifier, names }: Import): string | undefined {

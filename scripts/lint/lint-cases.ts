@@ -65,6 +65,11 @@ const PACKAGES: readonly ImportCase[] = [
     allows: ['@svault/shared'],
   },
   {
+    file: 'clients/node/src/client.ts',
+    refuses: ['@svault/shared', '@svault/test-kit/pair'],
+    allows: ['jose', './http.ts', 'node:timers/promises'],
+  },
+  {
     file: 'compose/src/pair.ts',
     refuses: ['@svault/webhook/serve'],
     allows: ['@svault/shared', 'node:child_process'],

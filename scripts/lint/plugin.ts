@@ -22,7 +22,8 @@ interface Context {
 }
 
 /** Package entries: the only files that may hand on what another file exports. */
-const ENTRY = /^(shared\/src\/((schemas|egress|sealed|error-catalog)\/)?|conformance\/src\/)index\.ts$/;
+const ENTRY =
+  /^(shared\/src\/((schemas|egress|sealed|error-catalog)\/)?|(conformance|clients\/node)\/src\/)index\.ts$/;
 /** Names that say nothing about what is inside. */
 const MUTE = /(^|\/)(utils?|helpers?|services?|types|common|misc)(\.ts$|\/)/;
 

@@ -6,7 +6,7 @@ import { publishedManifest, type Manifest, type PublishedManifest } from './mani
 
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** Folders of the packages that are published; the others run from the repository or from an image. */
-export const PUBLISHED = ['shared', 'conformance', 'cli'] as const;
+export const PUBLISHED = ['shared', 'conformance', 'cli', 'clients/node'] as const;
 export type PublishedFolder = (typeof PUBLISHED)[number];
 /** Folders of packages that carry their dependencies in their own files, and the script that makes these. */
 const BUNDLED: Partial<Record<PublishedFolder, string>> = { cli: 'cli/scripts/build-package.ts' };

@@ -1,0 +1,17 @@
+export { type ClientOptions, type Endpoint, SvaultClient, mcpProxy } from './client.ts';
+export { Credential, type Grant } from './credential.ts';
+export {
+  ApiError,
+  ConnectionFailed,
+  RateLimited,
+  SealedError,
+  SvaultError,
+  UnexpectedAnswer,
+} from './errors.ts';
+export {
+  type PublicSealingJwk,
+  type SealingCurve,
+  type SealingJwk,
+  createSealingKey,
+  publicJwk,
+} from './sealed.ts';
