@@ -103,6 +103,9 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
       ['ApiError', 404, 'NOT_FOUND'],
       ['ApiError', 403, 'INVALID_KEY'],
     ]);
+    const ids = outcomes.map(({ error }) => error?.requestId);
+    expect(ids).toEqual(Array(4).fill(expect.stringMatching(/^req_[\w-]{22}$/)));
+    expect(new Set(ids).size).toBe(4);
     expect(outcomes.map(({ error }) => error?.message).join()).not.toContain(wrong);
     expect(outcomes[0]?.error?.message).toMatch(
       /^127\.0\.0\.1:\d+: This agent has no active grant.*NO_GRANT/,
