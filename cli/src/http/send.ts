@@ -26,7 +26,7 @@ export async function send(
     const { request: open } =
       url.protocol === 'https:' ? await import('node:https') : await import('node:http');
     const answer = await answerTo(request, open, AbortSignal.any([signal, timeout]));
-    const bytes = await readWhole(answer, url);
+    const bytes = await readWhole(answer, url, request.maxAnswerBytes ?? MAX_ANSWER_BYTES);
     const { statusCode: status = 0 } = answer;
     trace(`< ${status} in ${Math.round(performance.now() - startedAt)} ms\n`);
     return { status, headers: headersOf(answer), text: bytes.toString('utf8'), bytes };
@@ -41,28 +41,27 @@ function answerTo(
   open: typeof requestOf,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
+  const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   const headers = {
     accept: 'application/json',
     ...(authorization !== undefined && { authorization }),
-    ...(body !== undefined && { 'content-type': 'application/json' }),
+    // Node says how long a body is of POST and PATCH alone.
+    ...(text !== undefined && { 'content-type': 'application/json', 'content-length': text.length }),
   };
   return new Promise((resolve, reject) => {
-    open(url, { method, headers, signal })
-      .once('response', resolve)
-      .once('error', reject)
-      .end(body === undefined ? undefined : JSON.stringify(body));
+    open(url, { method, headers, signal }).once('response', resolve).once('error', reject).end(text);
   });
 }
 
 const headersOf = ({ headers }: IncomingMessage): ReadonlyMap<string, string> =>
   new Map(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]));
 
-async function readWhole(answer: IncomingMessage, url: URL): Promise<Buffer> {
+async function readWhole(answer: IncomingMessage, url: URL, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of answer as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw failed(`${url.host} answers more than a svault would`);
+    if (size > maxBytes) throw failed(`${url.host} answers more than a svault would`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -131,6 +130,8 @@ export interface OutgoingRequest {
   readonly body?: object | undefined;
   /** Members of the body whose values are shown nowhere; true: none of its values is. */
   readonly secretMembers?: readonly string[] | true | undefined;
+  /** Where an answer can be larger than others. */
+  readonly maxAnswerBytes?: number;
 }
 
 /** What came back, whole. */

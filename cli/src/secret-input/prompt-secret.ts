@@ -42,7 +42,8 @@ async function typedSecret(keyboard: Keyboard, signal: AbortSignal): Promise<str
       if (line.end !== undefined) resolve(line.end);
     };
     const giveUp = (): void => resolve('interrupted');
-    keyboard.on('data', onData).once('end', giveUp);
+    // Resumed by hand: the prompt before it, if there was one, has paused it.
+    keyboard.on('data', onData).once('end', giveUp).resume();
     signal.addEventListener('abort', giveUp, { once: true });
     stop = () => {
       keyboard.off('data', onData).off('end', giveUp).pause();
