@@ -82,6 +82,7 @@ export const EXIT_CODES = {
   },
   empty: { code: 6, meaning: 'the token has no value (get --check)' },
   rateLimited: { code: 7, meaning: 'too many requests (HTTP 429), after the retries' },
+  differs: { code: 8, meaning: 'a check found a difference (policies diff and test, audit verify, doctor)' },
   interrupted: { code: 130, meaning: 'ended by Ctrl-C' },
 } as const;
 

@@ -3,6 +3,16 @@ import { Command } from 'commander';
 import { agentsCommand } from './commands/agents/commands.ts';
 import { contextCommands } from './commands/contexts/commands.ts';
 import { type Action, type Surroundings, examples, lazily } from './commands/declare.ts';
+import { accountCommand } from './commands/account/commands.ts';
+import { adminKeysCommand } from './commands/admin-keys/commands.ts';
+import { auditCommand } from './commands/audit/commands.ts';
+import { limitsCommand } from './commands/limits/commands.ts';
+import { membersCommand } from './commands/members/commands.ts';
+import { policiesCommand } from './commands/policies/commands.ts';
+import { providersCommand } from './commands/providers/commands.ts';
+import { proxiesCommand } from './commands/proxies/commands.ts';
+import { sessionsCommand } from './commands/sessions/commands.ts';
+import { foldersCommand } from './commands/folders/commands.ts';
 import { addGrants, grantsCommand } from './commands/grants/commands.ts';
 import { completionCommand } from './commands/completion/commands.ts';
 import { execCommand } from './commands/exec/commands.ts';
@@ -20,7 +30,7 @@ import {
 import { vaultCommand } from './commands/vault/commands.ts';
 import { webhookCommand } from './commands/webhook/commands.ts';
 import { exitCodeTable } from './failure.ts';
-import { addGlobalFlags } from './global-flags.ts';
+import { addGlobalFlags, globalFlagsPage } from './global-flags.ts';
 import { plainLine } from './output/plain-line.ts';
 import { wantsColor } from './output/wants-color.ts';
 
@@ -30,7 +40,7 @@ export function createProgram(surroundings: Surroundings): Command {
   const action = lazily(surroundings);
   const program = new Command('svault')
     .description('Command-line client of svault, which controls how software agents obtain credentials.')
-    .version(manifest.version, '--version', 'print the version and end')
+    .version(manifest.version, '-v, --version', 'print the version and end')
     .helpOption('-h, --help', 'print this and end')
     .helpCommand(false)
     .configureOutput({
@@ -38,7 +48,6 @@ export function createProgram(surroundings: Surroundings): Command {
       writeErr: (text) => terminal.err(text),
       getOutHasColors: () => wantsColor(surroundings),
     })
-    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .addHelpText(
       'after',
@@ -49,7 +58,7 @@ export function createProgram(surroundings: Surroundings): Command {
         'svault agents create --help',
       ),
     )
-    .addHelpText('afterAll', `\n${exitCodeTable()}`);
+    .addHelpText('afterAll', `\n${ALSO}`);
   addGlobalFlags(program);
   leadingOn(program);
   const groups: readonly [string, readonly Command[]][] = [
@@ -57,7 +66,27 @@ export function createProgram(surroundings: Surroundings): Command {
     ['Shortcuts:', shortcutCommands(action)],
     [
       'Management:',
-      [tokensCommand(action), agentsCommand(action), grantsCommand(action), vaultCommand(action)],
+      [
+        tokensCommand,
+        agentsCommand,
+        grantsCommand,
+        foldersCommand,
+        policiesCommand,
+        proxiesCommand,
+        vaultCommand,
+      ].map((declare) => declare(action)),
+    ],
+    [
+      'Account:',
+      [
+        auditCommand,
+        limitsCommand,
+        accountCommand,
+        membersCommand,
+        sessionsCommand,
+        adminKeysCommand,
+        providersCommand,
+      ].map((declare) => declare(action)),
     ],
     ['Webhook:', [webhookCommand(action)]],
     [
@@ -66,7 +95,8 @@ export function createProgram(surroundings: Surroundings): Command {
         execCommand(action),
         completionCommand(program, surroundings),
         explainCommand(action),
-        helpCommand(program),
+        helpCommand(program, surroundings),
+        versionCommand(surroundings),
       ],
     ],
   ];
@@ -79,10 +109,19 @@ export function createProgram(surroundings: Surroundings): Command {
 
 /** Commander hands its settings to commands that it makes itself, not to those that are added. */
 function inheriting(parent: Command, command: Command): Command {
+  const { [command.name()]: alias } = COMMON_ALIASES;
+  if (alias !== undefined && !command.aliases().includes(alias) && !isTaken(parent, alias))
+    command.alias(alias);
   leadingOn(command.copyInheritedSettings(parent)).helpCommand(false);
   for (const each of command.commands) inheriting(command, each);
   return command;
 }
+
+/** What people type for these names whatever the noun. */
+const COMMON_ALIASES: Readonly<Record<string, string>> = { list: 'ls', rm: 'delete' };
+
+const isTaken = (parent: Command, name: string): boolean =>
+  parent.commands.some((each) => each.name() === name || each.aliases().includes(name));
 
 const leadingOn = (command: Command): Command =>
   command.configureOutput({
@@ -110,12 +149,34 @@ function wrongCommandLine(said: string, command: Command): string {
 const wordsOf = (command: Command): string =>
   command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 
-/** `help`, for who types that first: the same as `--help` behind a command. */
-const helpCommand = (program: Command): Command =>
+const ALSO = 'Also: svault help global-flags, svault help exit-codes';
+
+/** Pages that are about all commands. */
+const TOPICS = (program: Command): Readonly<Record<string, () => string>> => ({
+  'exit-codes': () => `${exitCodeTable()}\n`,
+  'global-flags': () => globalFlagsPage(program),
+});
+
+/** `help`, for who types that first: the same as `--help` behind a command, or a topic. */
+const helpCommand = (program: Command, { terminal }: Surroundings): Command =>
   new Command('help')
-    .description('print what svault does, or what a command of it does')
-    .argument('[command...]', 'its words, such as tokens get')
-    .action((words: readonly string[]) => commandAt(program, words).help());
+    .description('print what svault does, what a command of it does, or a topic')
+    .argument('[command...]', 'its words, such as tokens get; or a topic: exit-codes, global-flags')
+    .addHelpText(
+      'after',
+      examples('svault help agents create', 'svault help exit-codes', 'svault help global-flags'),
+    )
+    .action((words: readonly string[]) => {
+      const topic = words.length === 1 ? TOPICS(program)[words[0] ?? ''] : undefined;
+      if (topic === undefined) commandAt(program, words).help();
+      else terminal.out(topic());
+    });
+
+const versionCommand = ({ terminal }: Surroundings): Command =>
+  new Command('version')
+    .description('print the version')
+    .addHelpText('after', examples('svault version'))
+    .action(() => terminal.out(`${manifest.version}\n`));
 
 function commandAt(from: Command, [word, ...others]: readonly string[]): Command {
   if (word === undefined) return from;

@@ -94,7 +94,8 @@ function shownBy(
 
 const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['svault ag', ['ag', 'agents']],
-  ['svault agents ', ['create', 'edit', 'list', 'off', 'on', 'resume', 'rm', 'show', 'suspend']],
+  ['svault agents r', ['resume', 'reveal-key', 'rm', 'rotate-key']],
+  ['svault vault ', ['lock', 'stat', 'status', 'unlock']],
   ['svault --format json vault ', ['lock', 'stat', 'status', 'unlock']],
   ['svault --format=json --ctx work wh do', ['down']],
   ['svault --format ', ['json', 'name', 'table', 'wide']],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { afterAll, expect, test } from 'vitest';
-import { exitCodeTable } from '../src/failure.ts';
+import { EXIT_CODES } from '../src/failure.ts';
 import { createProgram } from '../src/program.ts';
 import { commandLine, seat } from './command-line.ts';
 
@@ -13,22 +13,41 @@ const { svault } = person;
 const program = createProgram({ ...seat(), env: {}, signal: new AbortController().signal });
 const textOf = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
-/** The specification's table "Command-line client": aliases follow a bar, a shortcut follows a comma. */
+/**
+ * The specification's table "Command-line client", and the commands beyond it: aliases stand behind a bar, a shortcut behind
+ * a comma.
+ */
 const TABLE = [
-  ...['tokens|tk list, ls', 'tokens|tk get, get', 'tokens|tk show|info, show', 'tokens|tk create|new, add'],
   ...[
-    'tokens|tk set|up, set',
-    'tokens|tk edit',
-    'tokens|tk rm, rm',
-    'tokens|tk refresh',
-    'tokens|tk history',
+    'tokens|tk list|ls, ls',
+    'tokens|tk get, get',
+    'tokens|tk show|info, show',
+    'tokens|tk create|new, add',
   ],
-  ...['tokens|tk store-ticket', 'agents|ag list', 'agents|ag show', 'agents|ag create', 'agents|ag edit'],
-  ...['agents|ag suspend|off', 'agents|ag resume|on', 'agents|ag rm', 'grants|gr add, grant'],
-  ...['grants|gr list', 'grants|gr rm', 'vault status|stat', 'vault lock', 'vault unlock', 'login', 'logout'],
-  ...['whoami|who', 'use, context|ctx use', 'context|ctx list|ls', 'context|ctx current', 'context|ctx rm'],
-  ...['webhook|wh status', 'webhook|wh bind', 'webhook|wh init', 'webhook|wh up', 'webhook|wh down'],
-  ...['exec', 'completion', 'help', 'explain'],
+  ...['tokens|tk set|up, set', 'tokens|tk edit', 'tokens|tk rm|delete, rm|delete', 'tokens|tk refresh'],
+  ...[
+    'tokens|tk history',
+    'tokens|tk store-ticket',
+    'agents|ag list|ls',
+    'agents|ag show',
+    'agents|ag create',
+  ],
+  ...['agents|ag edit', 'agents|ag suspend|off', 'agents|ag resume|on', 'agents|ag rm|delete'],
+  ...['agents|ag rotate-key', 'agents|ag reveal-key', 'grants|gr add, grant', 'grants|gr list|ls'],
+  ...['grants|gr rm|delete', 'vault status|stat', 'vault lock', 'vault unlock', 'login', 'logout'],
+  ...['whoami|who', 'use, context|ctx use', 'context|ctx list|ls', 'context|ctx current'],
+  ...['context|ctx rm|delete', 'webhook|wh status', 'webhook|wh bind', 'webhook|wh init', 'webhook|wh up'],
+  ...['webhook|wh down', 'webhook|wh rotate-secret', 'webhook|wh unbind', 'folders list|ls', 'folders show'],
+  ...['folders create', 'folders edit', 'folders rm|delete', 'folders grant', 'policies|pol list|ls'],
+  ...['policies|pol show', 'policies|pol export', 'policies|pol apply', 'policies|pol diff'],
+  ...['policies|pol simulate', 'policies|pol test', 'policies|pol attach', 'policies|pol detach'],
+  ...['policies|pol rm|delete', 'proxies|px list|ls', 'proxies|px show', 'proxies|px create'],
+  ...['proxies|px edit', 'proxies|px reveal-key', 'proxies|px revoke', 'proxies|px rm|delete'],
+  ...['audit list|ls', 'audit verify', 'limits list|ls', 'account overview', 'account export'],
+  ...['account password', 'members list|ls', 'members add', 'members edit', 'members invite'],
+  ...['members rm|delete', 'sessions list|ls', 'sessions rm|end|delete', 'admin-keys list|ls'],
+  ...['admin-keys create', 'admin-keys rm|delete', 'providers list|ls', 'providers create'],
+  ...['providers edit', 'providers rm|delete', 'exec', 'completion', 'help', 'explain', 'version'],
 ];
 
 const combined = (before: readonly string[], names: readonly string[]): string[] =>
@@ -52,13 +71,13 @@ const pagesOf = (command: Command, words: readonly string[] = []): readonly [str
 ];
 
 test.each(pagesOf(program))(
-  'svault %s --help says what it does, each alias, operand and flag, what all commands take, and the exit codes',
+  'svault %s --help says what it does, each alias, operand and flag, and where the exit codes and global flags are',
   async (words, command) => {
     const page = await svault([...words.split(' ').filter((word) => word !== ''), '--help']);
     expect({ ...page, out: '' }).toEqual({ code: 0, out: '', err: '' });
-    expect(page.out.trimEnd().endsWith(exitCodeTable())).toBe(true);
-    for (const text of [...command.aliases(), '--format <format>', '--dry-run'])
-      expect(page.out).toContain(text);
+    expect(page.out.trimEnd().endsWith('Also: svault help global-flags, svault help exit-codes')).toBe(true);
+    expect(page.out.includes('--dry-run')).toBe(command.parent === null);
+    for (const text of command.aliases().slice(0, 1)) expect(page.out).toContain(text);
     expect(command.description()).not.toBe('');
     for (const { description, argChoices } of [...command.options, ...command.registeredArguments])
       expect(description !== '' || argChoices !== undefined, page.out).toBe(true);
@@ -66,15 +85,58 @@ test.each(pagesOf(program))(
   },
 );
 
-test('--version is the package’s', async () => {
+test('svault help exit-codes names each exit code, and help global-flags each flag that all commands take', async () => {
+  const { out: codes } = await svault(['help', 'exit-codes']);
+  expect([...codes.matchAll(/^ +(\d+) /gm)].map(([, code]) => Number(code))).toEqual(
+    Object.values(EXIT_CODES).map(({ code }) => code),
+  );
+  const { out: flags } = await svault(['help', 'global-flags']);
+  expect([...flags.matchAll(/^ +(--[\w-]+)/gm)].map(([, flag]) => flag)).toEqual(
+    program.options
+      .map(({ long }) => long)
+      .map((long) => (long === '--ctx' ? '--context' : long))
+      .filter((long) => long !== '--version')
+      .map(String),
+  );
+});
+
+/** Words of a line of a shell, up to what is not svault's. */
+const wordsIn = (line: string): readonly string[] =>
+  [...(line.split(/ (?:[|#<>]|\|\|) ?/)[0] ?? '').matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare ?? '',
+  );
+
+const LEAVES = pagesOf(program).filter(([, command]) => command.commands.length === 0);
+
+test.each(LEAVES)('the help of svault %s has examples, and each is a command line', async (words) => {
+  const { out } = await svault([...words.split(' '), '--help']);
+  const [, text = ''] = /\nExamples:\n((?: {2}\$ .*\n)+)/.exec(out) ?? [];
+  const lines = [...text.matchAll(/^ {2}\$ (?:[^|"]*\| )?(svault .*)$/gm)].map(([, line = '']) =>
+    wordsIn(line).slice(1),
+  );
+  expect(lines.length).toBeGreaterThan(0);
+  for (const line of lines) {
+    const parsing = createProgram({ ...seat(), env: {}, signal: new AbortController().signal });
+    for (const [, command] of pagesOf(parsing)) command.action(() => undefined);
+    await parsing.parseAsync(line, { from: 'user' });
+  }
+});
+
+test('--version, -v and version print the version of the package', async () => {
   const { version } = JSON.parse(textOf('package.json')) as { version: string };
-  expect(await svault(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  for (const words of ['--version', '-v', 'version'])
+    expect(await svault([words])).toEqual({ code: 0, out: `${version}\n`, err: '' });
 });
 
 test('global flags stand on either side of the command', async () => {
   const before = await svault(['--format', 'json', 'explain', 'EMPTY_TOKEN']);
   expect(JSON.parse(before.out)).toMatchObject([{ code: 'EMPTY_TOKEN' }]);
   expect(await svault(['explain', 'EMPTY_TOKEN', '--format', 'json'])).toEqual(before);
+  for (const words of [
+    ['--json', 'explain', 'EMPTY_TOKEN'],
+    ['explain', 'EMPTY_TOKEN', '--json'],
+  ])
+    expect(await svault(words)).toEqual(before);
 });
 
 test.each([
@@ -87,6 +149,7 @@ test.each([
   [['get', '-x'], /'-x': svault get --help; write an argument that begins with - behind --\n$/],
   [['help', 'tokens', 'frob'], /^error: unknown command 'frob': svault tokens --help\n$/],
   [['--format', 'xml', 'explain'], /^error: option '--format <format>' argument 'xml' is invalid/],
+  [['run', 'x'], /^error: unknown command 'run'/],
   [['completion', 'tcsh'], /^error: .*Allowed choices are bash, zsh, fish\.\n$/],
   // What may be a secret is not said again.
   [['set', 'github', 'hunter2'], /^error: .*svault set --help.*\n$/],

@@ -58,7 +58,7 @@ test('bind shows service, address and fingerprint, and binds; status shows the o
     '--yes',
   ]);
   const bound =
-    /^error: a webhook is bound already: http:\/\/127.*unbind it.*DELETE \/api\/webhook.*unseal-bind.*\n$/;
+    /^error: a webhook is bound already: http:\/\/127.*unbind it.*svault webhook unbind.*unseal-bind.*\n$/;
   expect(again).toEqual({ code: 1, out: '', err: matching(bound) });
 
   await people.pair.stop('webhook');

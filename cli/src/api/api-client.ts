@@ -15,6 +15,8 @@ export interface ApiClient {
   readonly dryRun: boolean;
   /** GET. Under `--dry-run` it is shown, and `dryAnswer` replaces the response; without it, the command ends there. */
   read<T>(path: string, schema: z.ZodType<T>, dryAnswer?: T): Promise<T>;
+  /** GET of a document that grows with the account. */
+  readLarge<T>(path: string, schema: z.ZodType<T>): Promise<T>;
   /** GET of a list, page by page, to its end or to `limit` items. */
   readAll<T>(path: string, itemSchema: z.ZodType<T>, limit?: number): Promise<T[]>;
   /** GET whose answer is a redirect, which is not followed. Under `--dry-run` it is shown. @returns its address, or `dryLocation` */
@@ -53,6 +55,8 @@ export async function atControlPlane<T>(
 export const nothingSchema = z.undefined();
 
 const PAGE_ITEMS = 100;
+/** An account of 100,000 agents, each with ten grants, is less. */
+const MAX_DOCUMENT_BYTES = 512 * 1024 * 1024;
 /** More than any account has. */
 const MAX_PAGES = 1_000;
 
@@ -96,6 +100,8 @@ export async function apiClient(
     login,
     dryRun: dry,
     read: (path, schema, dryAnswer) => answerTo({ method: 'GET', url: urlOf(path) }, schema, dryAnswer),
+    readLarge: (path, schema) =>
+      answerTo({ method: 'GET', url: urlOf(path), maxAnswerBytes: MAX_DOCUMENT_BYTES }, schema),
     readRedirect: async (path, location) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
       if (dry) return shownInstead(request, location);

@@ -1,5 +1,6 @@
 import { isServiceName } from '@svault/shared';
 import { orElse, usage } from '../failure.ts';
+import { unique } from '../one-by-one.ts';
 import { plainLine } from '../output/plain-line.ts';
 
 /**
@@ -13,6 +14,12 @@ export function serviceNameFrom(text: string): string {
   throw usage(
     `“${plainLine(text).slice(0, 150)}” is no name of a token: 1 to 128 characters, no “/”, no control characters, no spaces around it`,
   );
+}
+
+/** Service names that a person typed with commas between them, each once. @throws Failure usage */
+export function serviceNamesIn(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return unique(names.filter((name) => name !== '').map(serviceNameFrom));
 }
 
 /** @param name as `serviceNameFrom` gives it */

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { GlobalFlags } from '../global-flags.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { wantsColor } from '../output/wants-color.ts';
@@ -28,6 +28,61 @@ export function lazily(surroundings: Surroundings): Action {
 /** Command lines that show what a command is for; for the end of its help. */
 export const examples = (...lines: readonly string[]): string =>
   ['', 'Examples:', ...lines.map((line) => `  $ ${line}`)].join('\n');
+
+/** A command of a noun: what its help says, and which function of the noun's module it runs. */
+export interface Declaration<Name extends string> {
+  readonly says: string;
+  /** For the list of commands, where `says` is longer than a line. */
+  readonly summary?: string;
+  readonly alias?: string;
+  /** `<one>`, `[optional]` or `<several...>` → what it is, in the order of the command line. */
+  readonly operands?: Readonly<Record<string, string>>;
+  readonly options?: readonly (readonly [flags: string, says: string] | Option)[];
+  readonly examples: readonly string[];
+  /** Runs where the noun stands alone. */
+  readonly isDefault?: true;
+  readonly run: Name;
+}
+
+/** A noun and all below it: `agents list`, `agents show`, …; its module is loaded when one of them runs. */
+export function nounCommand<Name extends string>(
+  action: Action,
+  noun: {
+    readonly name: string;
+    readonly alias?: string;
+    readonly summary: string;
+    readonly description: string;
+    readonly load: () => Promise<Readonly<Record<NoInfer<Name>, Run<never, never>>>>;
+    readonly commands: Readonly<Record<string, Declaration<Name>>>;
+  },
+): Command {
+  const parent = new Command(noun.name).summary(noun.summary).description(noun.description);
+  if (noun.alias !== undefined) parent.alias(noun.alias);
+  for (const [name, declaration] of Object.entries(noun.commands))
+    parent.addCommand(declared(action, noun.load, name, declaration), {
+      isDefault: declaration.isDefault === true,
+    });
+  return parent;
+}
+
+function declared<Name extends string>(
+  action: Action,
+  load: () => Promise<Readonly<Record<Name, Run<never, never>>>>,
+  name: string,
+  { says, summary, alias, operands = {}, options = [], examples: lines, run }: Declaration<Name>,
+): Command {
+  const command = new Command(name).description(says);
+  if (summary !== undefined) command.summary(summary);
+  if (alias !== undefined) command.alias(alias);
+  for (const [operand, about] of Object.entries(operands)) command.argument(operand, about);
+  for (const option of options)
+    if (option instanceof Option) command.addOption(option);
+    else command.option(...option);
+  return command.addHelpText('after', examples(...lines)).action(action(load, run));
+}
+
+/** The option of commands that ask before they do something that cannot be taken back. */
+export const YES = ['-y, --yes', 'do not ask'] as const;
 
 /** For an option that may be repeated: all its values, in order. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [

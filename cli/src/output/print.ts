@@ -99,6 +99,28 @@ export function printDone(invocation: Invocation, { said, answer, name }: Done):
 }
 
 /**
+ * Prints what is shown once, such as a key: alone on stdout, so that a pipe can take it. A format of names leaves it out.
+ * @param said what happened; what comes next on stdout is `secret.called`
+ */
+export function printSecret(
+  invocation: Invocation,
+  {
+    said,
+    answer,
+    name,
+    secret,
+  }: Done & { readonly secret: { readonly called: string; readonly note?: string; readonly text: string } },
+): void {
+  const { flags, terminal } = invocation;
+  if (flags.format === 'json') return printDone(invocation, { said, answer, name });
+  if (flags.format === 'name')
+    return printDone(invocation, { said: `${said}; this format leaves its ${secret.called} out`, name });
+  const note = secret.note === undefined ? '' : `, ${secret.note}`;
+  say(invocation, `${said}; its ${secret.called}${note}:`);
+  terminal.out(`${exactLine(secret.text)}\n`);
+}
+
+/**
  * As `printDone` of several changes, each of which was said already: an array of what the control plane answered, or the names.
  */
 export function printAnswers(

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { type Agent, agentPath, agentReferred, agentSchema } from '../../api/agents.ts';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
-import { serviceNameFrom } from '../../api/service-name.ts';
+import { nameOrId } from '../../api/resource.ts';
+import { serviceNamesIn } from '../../api/service-name.ts';
 import { usage } from '../../failure.ts';
 import { given } from '../../json-in.ts';
 import { grantServices } from '../grants/grant-services.ts';
 import type { Invocation, Run } from '../../invocation.ts';
-import { unique } from '../../one-by-one.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plainLine } from '../../output/plain-line.ts';
 import {
@@ -18,6 +18,7 @@ import {
   printDone,
   printList,
   printOne,
+  printSecret,
 } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { publicJwk } from '../../public-jwk.ts';
@@ -37,13 +38,7 @@ const TONES: Readonly<Record<string, Tone>> = { suspended: 'yellow', deleted: 'r
  * @param agents among which a name has to be one agent's
  */
 function agentsShape(agents: readonly Agent[]): Shape<Agent> {
-  const taken = new Set(agents.map(({ id }) => id));
-  const ambiguous = new Set<string>();
-  for (const { name } of agents) {
-    const form = name.normalize();
-    if (taken.has(form)) ambiguous.add(form);
-    taken.add(form);
-  }
+  const nameOf = nameOrId(agents);
   return {
     columns: [
       { title: 'name', of: ({ name }) => name },
@@ -60,7 +55,7 @@ function agentsShape(agents: readonly Agent[]): Shape<Agent> {
       { title: 'sealing key', of: ({ sealingKeyThumbprint = '' }) => sealingKeyThumbprint, wide: true },
       { title: 'created', of: ({ createdAt }, { time }) => time(createdAt), wide: true },
     ],
-    name: ({ id, name }) => (ambiguous.has(name.normalize()) ? id : name),
+    name: nameOf,
     none: 'there are no agents yet: svault agents create --name NAME',
   };
 }
@@ -101,7 +96,7 @@ export const createAgent: Run<[], EditOptions & { readonly grants?: string }> = 
 ) => {
   const { name, grants, description, mcp, sealingKey } = options;
   if (name === undefined || name.trim() === '') throw usage('an agent needs a name: --name');
-  const services = grants === undefined ? [] : servicesIn(grants);
+  const services = grants === undefined ? [] : serviceNamesIn(grants);
   const sealingKeyThumbprint = sealingKey === undefined ? undefined : await thumbprintOf(sealingKey);
   const body = given({ name, description, mcpEnabled: mcp, sealingKeyThumbprint });
   const client = await apiClient(invocation);
@@ -124,24 +119,13 @@ export const createAgent: Run<[], EditOptions & { readonly grants?: string }> = 
   }
 };
 
-function servicesIn(text: string): readonly string[] {
-  const names = text.split(',').map((name) => name.trim());
-  return unique(names.filter((name) => name !== '').map(serviceNameFrom));
-}
-
-function sayMade(invocation: Invocation, { agent: { id, name }, apiKey }: Made): void {
-  const { flags, terminal } = invocation;
+function sayMade(invocation: Invocation, answer: Made): void {
+  const { id, name } = answer.agent;
   const said = `${name} (${id}) is made`;
-  switch (flags.format) {
-    case 'json':
-      return say(invocation, said);
-    case 'name':
-      return printDone(invocation, { said: `${said}; this format leaves its key out`, name });
-    case 'table':
-    case 'wide':
-      say(invocation, `${said}; its key, which is shown this once:`);
-      return terminal.out(`${apiKey}\n`);
-  }
+  // As JSON it is printed with the grants that follow.
+  if (invocation.flags.format === 'json') return say(invocation, said);
+  const secret = { called: 'key', note: 'which is shown this once', text: answer.apiKey };
+  printSecret(invocation, { said, name, secret });
 }
 
 const imagined = (name: string): Made => ({
@@ -224,3 +208,38 @@ export const suspendAgent = settingStatus(
     `${name} is suspended: all its requests are refused until svault agents resume ${reference}`,
 );
 export const resumeAgent = settingStatus('resume', (name) => `${name} is active: it gets what it is granted`);
+
+/** `agents rotate-key AGENT` */
+export const rotateAgentKey: Run<[agent: string], { readonly yes?: true }> = async (
+  invocation,
+  [reference],
+  options,
+) => {
+  const client = await apiClient(invocation);
+  const { id, name } = await agentReferred(client, reference);
+  await confirm(invocation, `Give ${name} (${id}) a new key? Its present one ends at once.`, options);
+  const path = `${agentPath(id)}/rotate-key`;
+  const answer = await client.change({ method: 'POST', path, schema: madeSchema });
+  printSecret(invocation, {
+    said: `the former key of ${name} has ended`,
+    answer,
+    name: reference,
+    secret: { called: 'new key', note: 'which is shown this once', text: answer.apiKey },
+  });
+};
+
+const revealedSchema = madeSchema.pick({ apiKey: true });
+
+/** `agents reveal-key AGENT` */
+export const revealAgentKey: Run<[agent: string]> = async (invocation, [reference]) => {
+  const client = await apiClient(invocation);
+  const { id, name } = await agentReferred(client, reference);
+  const path = `${agentPath(id)}/reveal-key`;
+  const answer = await client.change({ method: 'POST', path, schema: revealedSchema });
+  printSecret(invocation, {
+    said: `the log records that the key of ${name} was shown`,
+    answer,
+    name: reference,
+    secret: { called: 'key', text: answer.apiKey },
+  });
+};

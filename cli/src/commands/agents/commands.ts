@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type Action, examples } from '../declare.ts';
+import { type Action, YES, examples } from '../declare.ts';
 
 /** `agents` and all below it. An agent is named by its id or its name. */
 export function agentsCommand(action: Action): Command {
@@ -10,11 +10,13 @@ export function agentsCommand(action: Action): Command {
   agents
     .command('list')
     .description('list the agents')
+    .addHelpText('after', examples('svault agents list', 'svault agents list --json'))
     .action(action(() => import('./actions.ts'), 'listAgents'));
   agents
     .command('show')
     .description('show an agent, with its grants')
     .argument('<agent>', AGENT)
+    .addHelpText('after', examples('svault agents show ci'))
     .action(action(() => import('./actions.ts'), 'showAgent'));
   agents
     .command('create')
@@ -53,19 +55,35 @@ export function agentsCommand(action: Action): Command {
     .description('delete an agent, with its key and its grants, for good')
     .argument('<agent>', AGENT)
     .option('-y, --yes', 'do not ask')
+    .addHelpText('after', examples('svault agents rm ci', 'svault agents rm ci --yes'))
     .action(action(() => import('./actions.ts'), 'removeAgent'));
   agents
     .command('suspend')
     .alias('off')
     .description('refuse all requests of an agent until it is resumed')
     .argument('<agent>', AGENT)
+    .addHelpText('after', examples('svault agents suspend ci'))
     .action(action(() => import('./actions.ts'), 'suspendAgent'));
   agents
     .command('resume')
     .alias('on')
     .description('let a suspended agent ask again')
     .argument('<agent>', AGENT)
+    .addHelpText('after', examples('svault agents resume ci'))
     .action(action(() => import('./actions.ts'), 'resumeAgent'));
+  agents
+    .command('rotate-key')
+    .description('give an agent a new key, and print it; the former one ends at once')
+    .argument('<agent>', AGENT)
+    .option(...YES)
+    .addHelpText('after', examples('svault agents rotate-key ci'))
+    .action(action(() => import('./actions.ts'), 'rotateAgentKey'));
+  agents
+    .command('reveal-key')
+    .description('print the key of an agent once more; the log records it')
+    .argument('<agent>', AGENT)
+    .addHelpText('after', examples('svault agents reveal-key ci'))
+    .action(action(() => import('./actions.ts'), 'revealAgentKey'));
   return agents;
 }
 

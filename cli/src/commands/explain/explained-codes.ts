@@ -28,6 +28,7 @@ const EXIT_CODE_REMEDIES: Readonly<Record<ExitName, string>> = {
   unavailable: 'svault vault status and svault webhook status say which of them it is.',
   empty: 'Store a value: svault set NAME.',
   rateLimited: 'Wait for the time that the line on stderr names.',
+  differs: 'What was found is on stdout, with what to do about each.',
   interrupted: 'Run it again; what was done before stays done.',
 };
 

@@ -7,7 +7,8 @@ import type { Run } from '../../invocation.ts';
 import { oneByOne, unique } from '../../one-by-one.ts';
 import { type Shape, printAnswers, printList } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
-import { type GrantTerms, aboutGrant, grantServices, renewGrants } from './grant-services.ts';
+import { aboutGrant, grantServices, renewGrants } from './grant-services.ts';
+import { type GrantOptions, grantTerms } from './grant-terms.ts';
 
 /** `grants list AGENT` */
 export const listGrants: Run<[agent: string]> = async (invocation, [reference]) => {
@@ -42,24 +43,14 @@ const GRANTS: Shape<Grant> = {
   name: ({ serviceName }) => serviceName,
 };
 
-interface Options {
-  readonly expires?: string;
-  readonly refreshPolicy?: 'none' | 'auto';
-  readonly renew?: true;
-}
-
 /** `grants add AGENT SERVICE…`, and with `--renew` for grants that are there. */
-export const addGrants: Run<[agent: string, services: readonly string[]], Options> = async (
-  invocation,
-  [reference, names],
-  { expires, refreshPolicy, renew },
-) => {
-  if (renew && expires === undefined)
+export const addGrants: Run<
+  [agent: string, services: readonly string[]],
+  GrantOptions & { readonly renew?: true }
+> = async (invocation, [reference, names], { renew, ...options }) => {
+  if (renew && options.expires === undefined)
     throw usage('--renew needs --expires: a duration such as 1h, or never (until it is revoked)');
-  const terms = {
-    ...(expires !== undefined && expiry(expires)),
-    ...(refreshPolicy !== undefined && { refreshPolicy }),
-  };
+  const terms = grantTerms(options);
   const services = unique(names.map(serviceNameFrom));
   const client = await apiClient(invocation);
   const agent = await agentReferred(client, reference);
@@ -86,31 +77,3 @@ export const removeGrants: Run<[agent: string, services: readonly string[]]> = a
   printAnswers(invocation, done);
   if (failure !== undefined) throw failure;
 };
-
-const HOUR_SECONDS = 3_600;
-const DAY_SECONDS = 24 * HOUR_SECONDS;
-/** Specification, "Grant": 1 hour up to 30 days. */
-const MIN_SECONDS = HOUR_SECONDS;
-const MAX_SECONDS = 30 * DAY_SECONDS;
-
-const DURATION = /^(?=\d)(?:(?<days>\d{1,4})d)?(?:(?<hours>\d{1,4})h)?(?:(?<minutes>\d{1,6})m)?$/;
-
-/** What `--expires` says: a duration, or `never`. @throws Failure usage */
-const expiry = (text: string): GrantTerms =>
-  text === 'never' ? { grantExpiresAt: null } : { expiresInSeconds: grantSeconds(text) };
-
-/**
- * How long a grant holds: `90m`, `1h`, `30d`, `1d12h`.
- * @returns seconds
- * @throws Failure usage for another form, and for less than an hour or more than 30 days
- */
-function grantSeconds(text: string): number {
-  const { days = 0, hours = 0, minutes = 0 } = DURATION.exec(text)?.groups ?? {};
-  const seconds = Number(days) * DAY_SECONDS + Number(hours) * HOUR_SECONDS + Number(minutes) * 60;
-  if (seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) return seconds;
-  throw usage(
-    DURATION.test(text)
-      ? `a grant holds for 1h to 30d, or with --expires never until it is revoked; ${text} is outside`
-      : `${text} is no duration; 90m, 1h, 1d12h, 30d and never are some`,
-  );
-}

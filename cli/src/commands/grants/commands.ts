@@ -1,6 +1,18 @@
 import { Command, Option } from 'commander';
 import { type Action, examples } from '../declare.ts';
 
+/** The option of commands that make grants: when they end. */
+export const FOR_HOW_LONG = [
+  '--expires <duration>',
+  'for how long, from 1h to 30d, or never (default: until it is revoked)',
+] as const;
+
+/** The option of commands that make grants: who refreshes the credential. */
+export const REFRESH_POLICY = new Option(
+  '--refresh-policy <policy>',
+  'auto: the agent gets no refresh token, and the control plane sees to refreshing (default: none)',
+).choices(['none', 'auto']);
+
 /** `grants` and all below it. */
 export function grantsCommand(action: Action): Command {
   const grants = new Command('grants')
@@ -13,6 +25,7 @@ export function grantsCommand(action: Action): Command {
     .command('list')
     .description('list what an agent is granted, expired grants too')
     .argument('<agent>', AGENT)
+    .addHelpText('after', examples('svault grants list ci', 'svault grants list ci --json'))
     .action(action(() => import('./actions.ts'), 'listGrants'));
   grants.addCommand(addGrants(action));
   grants
@@ -31,14 +44,9 @@ export const addGrants = (action: Action, name = 'add'): Command =>
     .description('let an agent have credentials')
     .argument('<agent>', AGENT)
     .argument('<service...>', SERVICES)
-    .option('--expires <duration>', 'for how long, from 1h to 30d, or never (default: until it is revoked)')
+    .option(...FOR_HOW_LONG)
     .option('--renew', 'set when grants end that are there already; needs --expires')
-    .addOption(
-      new Option(
-        '--refresh-policy <policy>',
-        'auto: the agent gets no refresh token, and the control plane sees to refreshing (default: none)',
-      ).choices(['none', 'auto']),
-    )
+    .addOption(REFRESH_POLICY)
     .addHelpText(
       'after',
       examples(

@@ -1,6 +1,6 @@
-import type { AgentReference } from '../../api/agents.ts';
 import type { ApiClient } from '../../api/api-client.ts';
 import { type Grant, grantPath, grantSchema, grantsPath } from '../../api/grants.ts';
+import type { Referred } from '../../api/resource.ts';
 import { Failure, orElse } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type Outcomes, oneByOne } from '../../one-by-one.ts';
@@ -17,7 +17,7 @@ export interface GrantTerms {
 export const grantServices = (
   invocation: Invocation,
   client: ApiClient,
-  agent: AgentReference,
+  agent: Referred,
   { services, terms = {} }: { readonly services: readonly string[]; readonly terms?: GrantTerms },
 ): Promise<Outcomes<Grant>> =>
   oneByOne(invocation, services, async (serviceName) => {
@@ -32,7 +32,7 @@ export const grantServices = (
 export const renewGrants = (
   invocation: Invocation,
   client: ApiClient,
-  agent: AgentReference,
+  agent: Referred,
   { services, terms }: { readonly services: readonly string[]; readonly terms: GrantTerms },
 ): Promise<Outcomes<Grant>> =>
   oneByOne(invocation, services, async (serviceName) => {
@@ -43,11 +43,11 @@ export const renewGrants = (
     return grant;
   });
 
-const sayGranted = (invocation: Invocation, { name }: AgentReference, grant: Grant): void =>
+const sayGranted = (invocation: Invocation, { name }: Referred, grant: Grant): void =>
   say(invocation, `${name} may have ${grant.serviceName} until ${grant.grantExpiresAt ?? 'it is revoked'}`);
 
 /** A call about one grant, which names the grant where there is none. @throws Failure */
-export const aboutGrant = <T>(agent: AgentReference, serviceName: string, call: Promise<T>): Promise<T> =>
+export const aboutGrant = <T>(agent: Referred, serviceName: string, call: Promise<T>): Promise<T> =>
   orElse(call, (error) => {
     if (error.exit !== 'notFound') throw error;
     throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}`);

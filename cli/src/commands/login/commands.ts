@@ -41,10 +41,12 @@ const login = (action: Action): Command =>
 const logout = (action: Action): Command =>
   new Command('logout')
     .description('end the login at the control plane and forget it here')
+    .addHelpText('after', examples('svault logout', 'svault logout --context work'))
     .action(action(() => import('./logout.ts'), 'logout'));
 
 const whoami = (action: Action): Command =>
   new Command('whoami')
     .alias('who')
     .description('say who acts, and where')
+    .addHelpText('after', examples('svault whoami', 'svault whoami --json'))
     .action(action(() => import('./whoami.ts'), 'whoami'));

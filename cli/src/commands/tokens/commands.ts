@@ -29,6 +29,7 @@ export function tokensCommand(action: Action): Command {
 export const listTokens = (action: Action, name = 'list'): Command =>
   new Command(name)
     .description('list the tokens; as an agent, what it is granted')
+    .addHelpText('after', examples('svault ls', 'svault ls --format wide', 'svault tokens list --json'))
     .action(action(() => import('./list-and-show.ts'), 'listTokens'));
 
 export const getToken = (action: Action, name = 'get'): Command =>
@@ -52,6 +53,7 @@ export const showToken = (action: Action, name = 'show'): Command =>
   new Command(name)
     .description('show how a token is described and what the webhook says of it; never the secret')
     .argument('<service>', SERVICE)
+    .addHelpText('after', examples('svault show github', 'svault show github --json'))
     .action(action(() => import('./list-and-show.ts'), 'showToken'));
 
 export const createToken = (action: Action, name = 'create'): Command =>
@@ -86,6 +88,14 @@ export const setToken = (action: Action, name = 'set'): Command =>
       .addOption(new Option('--type <type>', 'what it is (default: as it was)').choices(TOKEN_TYPES)),
   )
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
+    .addHelpText(
+      'after',
+      examples(
+        'svault set github                                    # asks for the secret',
+        'svault set github < token.txt',
+        'svault set api --allow-host api.example.org --if-version 3',
+      ),
+    )
     .action(action(() => import('./set.ts'), 'setToken'));
 
 const editToken = (action: Action): Command =>
@@ -93,19 +103,29 @@ const editToken = (action: Action): Command =>
     new Command('edit')
       .description('change how a token is described (admin); options that are not given stay')
       .argument('<service>', SERVICE),
-  ).action(action(() => import('./actions.ts'), 'editToken'));
+  )
+    .addHelpText(
+      'after',
+      examples(
+        'svault tokens edit github --tags ci,release',
+        'svault tokens edit github --description "releases"',
+      ),
+    )
+    .action(action(() => import('./actions.ts'), 'editToken'));
 
 export const removeTokens = (action: Action, name = 'rm'): Command =>
   new Command(name)
     .description('delete tokens, every grant for them, and their records at the webhook (admin)')
     .argument('<service...>', SERVICE)
     .option('-y, --yes', 'do not ask')
+    .addHelpText('after', examples('svault rm github', 'svault rm github npm --yes'))
     .action(action(() => import('./actions.ts'), 'removeTokens'));
 
 const refreshToken = (action: Action): Command =>
   new Command('refresh')
     .description('have the webhook refresh a token at its provider (admin)')
     .argument('<service>', SERVICE)
+    .addHelpText('after', examples('svault tokens refresh crm'))
     .action(action(() => import('./actions.ts'), 'refreshToken'));
 
 const tokenHistory = (action: Action): Command =>
@@ -113,6 +133,7 @@ const tokenHistory = (action: Action): Command =>
     .description('list what happened with a token, newest first')
     .argument('<service>', SERVICE)
     .option('--limit <count>', 'how many', '50')
+    .addHelpText('after', examples('svault tokens history github --limit 10'))
     .action(action(() => import('./actions.ts'), 'tokenHistory'));
 
 const storeTicket = (action: Action): Command =>
@@ -122,6 +143,7 @@ const storeTicket = (action: Action): Command =>
     )
     .argument('<service>', SERVICE)
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
+    .addHelpText('after', examples('svault tokens store-ticket github --if-version 0'))
     .action(action(() => import('./actions.ts'), 'storeTicket'));
 
 const addDescription = (command: Command): Command =>

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Action } from '../declare.ts';
+import { type Action, examples } from '../declare.ts';
 
 /** `vault` and all below it. */
 export function vaultCommand(action: Action): Command {
@@ -10,14 +10,17 @@ export function vaultCommand(action: Action): Command {
     .command('status')
     .alias('stat')
     .description('say whether the vault is locked')
+    .addHelpText('after', examples('svault vault status'))
     .action(action(() => import('./actions.ts'), 'vaultStatus'));
   vault
     .command('lock')
     .description('lock the vault: refuse every credential and every change until it is unlocked')
+    .addHelpText('after', examples('svault vault lock'))
     .action(action(() => import('./actions.ts'), 'lockVault'));
   vault
     .command('unlock')
     .description('unlock the vault: let them through again (admin)')
+    .addHelpText('after', examples('svault vault unlock'))
     .action(action(() => import('./actions.ts'), 'unlockVault'));
   return vault;
 }

@@ -1,6 +1,6 @@
 import { TUNNEL_METHODS } from '@svault/compose/webhook-project/tunnel-methods';
 import { Command, Option } from 'commander';
-import { type Action, collect } from '../declare.ts';
+import { type Action, YES, collect, examples } from '../declare.ts';
 
 /** `webhook` and all below it. */
 export function webhookCommand(action: Action): Command {
@@ -23,11 +23,20 @@ export function webhookCommand(action: Action): Command {
       collect,
     )
     .option('--force', 'write over files that are there; its secrets and .env stay')
+    .addHelpText(
+      'after',
+      examples(
+        'svault webhook init',
+        'svault webhook init --method cloudflared --set TUNNEL_TOKEN=@token.txt',
+        'svault webhook init vault --method custom --set SV_WEBHOOK_URL=https://vault.example.org',
+      ),
+    )
     .action(action(() => import('./init.ts'), 'initWebhook'));
   webhook
     .command('up')
     .description('start the webhook, and wait until it is healthy')
     .argument('[folder]', 'of the project', '.')
+    .addHelpText('after', examples('svault webhook up svault-webhook'))
     .action(action(() => import('./actions.ts'), 'startWebhook'));
   webhook
     .command('bind')
@@ -37,15 +46,35 @@ export function webhookCommand(action: Action): Command {
       'what bind-link printed; else it is read from stdin, or asked of the project in this folder',
     )
     .option('-y, --yes', 'do not ask; for machines that trust where the link came from')
+    .addHelpText(
+      'after',
+      examples(
+        'svault webhook bind                                  # in the folder of the project',
+        'docker compose run --rm webhook bind-link | svault webhook bind --yes',
+      ),
+    )
     .action(action(() => import('./bind.ts'), 'bindWebhook'));
   webhook
     .command('status')
     .description('say which webhook is bound and whether it answers (admin)')
+    .addHelpText('after', examples('svault webhook status', 'svault webhook status --json'))
     .action(action(() => import('./actions.ts'), 'webhookStatus'));
+  webhook
+    .command('rotate-secret')
+    .description('replace the key that requests and tickets to the webhook are signed with (admin)')
+    .addHelpText('after', examples('svault webhook rotate-secret'))
+    .action(action(() => import('./bound.ts'), 'rotateWebhookSecret'));
+  webhook
+    .command('unbind')
+    .description('forget the webhook and the key shared with it: then no credential can be delivered (admin)')
+    .option(...YES)
+    .addHelpText('after', examples('svault webhook unbind'))
+    .action(action(() => import('./bound.ts'), 'unbindWebhook'));
   webhook
     .command('down')
     .description('stop the webhook: then no credential can be delivered')
     .argument('[folder]', 'of the project', '.')
+    .addHelpText('after', examples('svault webhook down svault-webhook'))
     .action(action(() => import('./actions.ts'), 'stopWebhook'));
   return webhook;
 }

@@ -1,0 +1,101 @@
+import { isId } from '@svault/shared';
+import { z } from 'zod';
+import { Failure, orElse, usage } from '../failure.ts';
+import { unique } from '../one-by-one.ts';
+import { listed } from '../output/plain-line.ts';
+import type { ApiClient } from './api-client.ts';
+
+/** Things of one kind at the control plane, which people name by a name or by an id. */
+export interface Resource {
+  /** What one is called: `agent`. */
+  readonly one: string;
+  /** What several are called, and the command that lists them: `agents`. */
+  readonly many: string;
+  /** Of their list. */
+  readonly path: string;
+  /** What ids begin with, where one can be read by its id; without it, an id is looked up in the list. */
+  readonly idPrefix?: Parameters<typeof isId>[0];
+  /** The member that holds the name. */
+  readonly nameMember?: 'name' | 'email' | 'client';
+}
+
+/** Which one is meant, and what it is called. */
+export interface Referred {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** @param id of one */
+export const pathOf = ({ path }: Resource, id: string): string => `${path}/${encodeURIComponent(id)}`;
+
+/**
+ * Which one is meant. An id goes before a name, so that nothing can be called by another's id.
+ * @param reference an id or a name; under `--dry-run` no request is sent, and a name replaces its id
+ * @throws Failure usage for a name that several have, with their ids; notFound
+ */
+export async function referred(client: ApiClient, resource: Resource, reference: string): Promise<Referred> {
+  const { one } = resource;
+  if (reference.trim() === '') throw usage(`an empty text names no ${one}; give its name or its id`);
+  if (client.dryRun) return { id: reference, name: reference };
+  return (await withId(client, resource, reference)) ?? called(client, resource, reference);
+}
+
+const referredSchema = ({ nameMember = 'name' }: Resource): z.ZodType<Referred> =>
+  z
+    .record(z.string(), z.unknown())
+    .transform((item) => ({ id: item['id'], name: item[nameMember] }))
+    .pipe(z.object({ id: z.string(), name: z.string() }));
+
+/** Something that is deleted has its id alone: its name may be another's by now. */
+async function withId(
+  client: ApiClient,
+  resource: Resource,
+  reference: string,
+): Promise<Referred | undefined> {
+  const { idPrefix } = resource;
+  if (idPrefix === undefined || !isId(idPrefix, reference)) return undefined;
+  const read = client.read(pathOf(resource, reference), referredSchema(resource));
+  return orElse<Referred | undefined>(read, (error) => {
+    if (error.exit !== 'notFound') throw error;
+    return undefined;
+  });
+}
+
+/** Two texts that look the same are the same name, in any Unicode form that a terminal sends. */
+async function called(client: ApiClient, resource: Resource, reference: string): Promise<Referred> {
+  const { one, many, path } = resource;
+  const items = await client.readAll(path, referredSchema(resource));
+  const withThatId = items.find(({ id }) => id === reference);
+  if (withThatId !== undefined) return withThatId;
+  const wanted = reference.normalize();
+  const [first, ...others] = items.filter(({ name }) => name.normalize() === wanted);
+  if (first !== undefined && others.length === 0) return first;
+  if (first !== undefined)
+    throw usage(
+      `${1 + others.length} ${many} are called ${reference}; give the id of the one that is meant: ${listed([first, ...others].map(({ id }) => id))}`,
+    );
+  const alike = unique(items.map(({ name }) => name).filter((name) => looksLike(name, reference)));
+  throw new Failure(
+    'notFound',
+    alike.length === 0
+      ? `there is no ${one} ${reference}; svault ${many.replace(' ', '-')} list shows those there are`
+      : `there is no ${one} ${reference}; like it: ${listed(alike)}`,
+  );
+}
+
+function looksLike(name: string, reference: string): boolean {
+  const [one, other] = [name.toLowerCase(), reference.toLowerCase()];
+  return one.startsWith(other) || other.startsWith(one);
+}
+
+/** The names that other commands take: an id stands where several have the name, or where it is another's id. */
+export function nameOrId(items: readonly Referred[]): (item: Referred) => string {
+  const taken = new Set(items.map(({ id }) => id));
+  const ambiguous = new Set<string>();
+  for (const { name } of items) {
+    const form = name.normalize();
+    if (taken.has(form)) ambiguous.add(form);
+    taken.add(form);
+  }
+  return ({ id, name }) => (ambiguous.has(name.normalize()) ? id : name);
+}

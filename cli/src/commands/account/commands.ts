@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { type Action, nounCommand } from '../declare.ts';
+
+/** `account` and all below it. */
+export const accountCommand = (action: Action): Command =>
+  nounCommand(action, {
+    name: 'account',
+    summary: 'account: how it is doing, and a copy of it',
+    description: 'Account: how it is doing, a copy of everything that is kept of it, and your password.',
+    load: () => import('./actions.ts'),
+    commands: {
+      overview: {
+        says: 'say how the account is doing, in numbers',
+        examples: ['svault account overview', 'svault account overview --json'],
+        run: 'showOverview',
+      },
+      export: {
+        says: 'print everything that the control plane keeps of the account as JSON, but no key and no event of the log (admin)',
+        options: [['--to <file>', 'write it to a new file, which you alone can read']],
+        examples: ['svault account export --to account.json', 'svault account export | jq .agents'],
+        run: 'exportAccount',
+      },
+      password: {
+        says: 'set your password, and end your other sessions; asks for the present one and the new one',
+        examples: ['svault account password'],
+        run: 'setPassword',
+      },
+    },
+  });

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { agentReferred } from '../../api/agents.ts';
+import { type ApiClient, apiClient } from '../../api/api-client.ts';
+import { serviceNameFrom } from '../../api/service-name.ts';
+import { Failure, Interrupted, usage } from '../../failure.ts';
+import { given } from '../../json-in.ts';
+import type { Invocation, Run } from '../../invocation.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { plainLine } from '../../output/plain-line.ts';
+import { type Shape, printList } from '../../output/print.ts';
+import { say } from '../../output/say.ts';
+import { timeFrom } from '../../api/time-from.ts';
+
+const text = z.string().optional();
+const eventSchema = z.looseObject({
+  seq: z.number(),
+  id: z.string(),
+  eventType: z.string(),
+  timestamp: z.string(),
+  outcome: z.string(),
+  agentId: text,
+  proxyId: text,
+  userId: text,
+  serviceName: text,
+  count: z.number().optional(),
+  detail: z.looseObject({}).optional(),
+});
+type Event = z.infer<typeof eventSchema>;
+
+const whatOf = ({ eventType, count = 1 }: Event): string =>
+  count > 1 ? `${eventType} ×${count}` : eventType;
+const byOf = ({ agentId, proxyId, userId }: Event): string => agentId ?? proxyId ?? userId ?? '';
+/** Members that have a column of their own, or that say nothing to people. */
+const IN_COLUMNS = ['seq', 'id', 'eventType', 'timestamp', 'outcome', 'agentId', 'proxyId', 'userId'];
+const OTHERS = [...IN_COLUMNS, 'serviceName', 'count', 'detail', 'hash'];
+
+/** All else that is known of it: where it came from, and its details. */
+function detailsOf(event: Event): string {
+  const { detail = {}, ...members } = event;
+  const more = Object.entries(members).filter(([name]) => !OTHERS.includes(name));
+  return [...more, ...Object.entries(detail)]
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
+}
+
+const EVENTS: Shape<Event> = {
+  columns: [
+    { title: 'when', of: ({ timestamp }, { time }) => time(timestamp), whole: true },
+    { title: 'what', of: whatOf },
+    {
+      title: 'outcome',
+      of: ({ outcome }) => outcome,
+      tone: ({ outcome }) => (outcome === 'success' ? undefined : 'yellow'),
+      whole: true,
+    },
+    { title: 'credential', of: ({ serviceName = '' }) => serviceName },
+    { title: 'by', of: byOf },
+    { title: 'detail', of: detailsOf },
+    { title: 'id', of: ({ id }) => id, wide: true },
+    { title: 'number', of: ({ seq }) => String(seq), wide: true },
+  ],
+  name: ({ id }) => id,
+  none: 'nothing of that kind has happened',
+};
+
+interface Options {
+  readonly agent?: string;
+  readonly service?: string;
+  readonly type?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit?: string;
+  readonly follow?: true;
+}
+
+const DEFAULT_LIMIT = 50;
+
+/** `audit list` */
+export const listEvents: Run<[], Options> = async (invocation, _, options) => {
+  const { limit = String(DEFAULT_LIMIT), follow } = options;
+  if (!/^[1-9]\d{0,5}$/.test(limit)) throw usage('--limit takes a whole number from 1 to 999999');
+  if (follow === true && (options.to !== undefined || options.limit !== undefined))
+    throw usage('--follow goes on until Ctrl-C: leave --to and --limit out');
+  const client = await apiClient(invocation);
+  const path = await pathFor(client, options);
+  if (follow === true) return followLog(invocation, client, path);
+  printList(invocation, await client.readAll(path, eventSchema, Number(limit)), EVENTS);
+};
+
+async function pathFor(client: ApiClient, { agent, service, type, from, to }: Options): Promise<string> {
+  const nowMs = Date.now();
+  const query = given({
+    agentId: agent === undefined ? undefined : (await agentReferred(client, agent)).id,
+    serviceName: service === undefined ? undefined : serviceNameFrom(service),
+    eventType: type?.toUpperCase().replaceAll('-', '_'),
+    from: from === undefined ? undefined : timeFrom(from, nowMs, '--from'),
+    to: to === undefined ? undefined : timeFrom(to, nowMs, '--to'),
+  });
+  const search = new URLSearchParams(query as Record<string, string>).toString();
+  return search === '' ? '/api/audit' : `/api/audit?${search}`;
+}
+
+const PAUSE_MS = 2_000;
+/** Before the first new one, so that a reader sees that it works. */
+const SHOWN_BEFORE = 10;
+
+/** Prints the last events, then each new one. Ends with Ctrl-C. @throws Interrupted */
+async function followLog(invocation: Invocation, client: ApiClient, path: string): Promise<never> {
+  let last = 0;
+  for (let isFirst = true; ; isFirst = false) {
+    const events = isFirst
+      ? await client.readAll(path, eventSchema, SHOWN_BEFORE)
+      : await eventsSince(client, path, last);
+    for (const event of events.toReversed()) invocation.terminal.out(lineOf(invocation, event));
+    last = Math.max(last, ...events.map(({ seq }) => seq));
+    try {
+      await sleep(PAUSE_MS, undefined, { signal: invocation.signal });
+    } catch {
+      throw new Interrupted();
+    }
+  }
+}
+
+/** Newest first. More than one page is read only where that much is new. */
+async function eventsSince(client: ApiClient, path: string, last: number): Promise<readonly Event[]> {
+  for (let limit = 20; ; limit *= 10) {
+    const events = await client.readAll(path, eventSchema, limit);
+    const fresh = events.filter(({ seq }) => seq > last);
+    if (fresh.length < events.length || events.length < limit) return fresh;
+  }
+}
+
+function lineOf({ flags }: Invocation, event: Event): string {
+  if (flags.format === 'json') return jsonText(event).replaceAll(/\n\s*/g, '').concat('\n');
+  if (flags.format === 'name') return `${plainLine(event.id)}\n`;
+  const { timestamp, outcome, serviceName = '-' } = event;
+  const words = [timestamp, whatOf(event), outcome, serviceName, byOf(event), detailsOf(event)];
+  return `${plainLine(words.join('  ')).trimEnd()}\n`;
+}
+
+const verdictSchema = z.looseObject({
+  intact: z.boolean(),
+  events: z.number().optional(),
+  head: z.looseObject({ seq: z.number(), hash: z.string() }).optional(),
+  seq: z.number().optional(),
+  problem: z.string().optional(),
+});
+
+/** `audit verify`: exit 8 where the log was changed. */
+export const verifyLog: Run = async (invocation) => {
+  const client = await apiClient(invocation);
+  const verdict = await client.read('/api/audit/verify', verdictSchema);
+  const { intact, events = 0, head, seq, problem = 'changed' } = verdict;
+  if (invocation.flags.format === 'json') invocation.terminal.out(jsonText(verdict));
+  if (!intact)
+    throw new Failure(
+      'differs',
+      `the log is not what was written: event ${seq ?? '?'} is ${problem}; compare with the webhook’s own copy (its command audit verify)`,
+    );
+  const end = head === undefined ? '' : `; the last, number ${head.seq}, has the hash ${head.hash}`;
+  say(invocation, `the log is intact: ${events} events${end}`);
+};

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { type Action, nounCommand } from '../declare.ts';
+
+/** `audit` and all below it. */
+export const auditCommand = (action: Action): Command =>
+  nounCommand(action, {
+    name: 'audit',
+    summary: 'audit: what happened, and the proof that the log was not changed',
+    description: 'Audit: every access, denial and change, as a chain of hashes. Without a command: list.',
+    load: () => import('./actions.ts'),
+    commands: {
+      list: {
+        says: 'list what happened, newest first; with --follow, what happens, as it happens',
+        options: [
+          ['--agent <agent>', 'only of this agent, by its name or id'],
+          ['--service <service>', 'only about this credential'],
+          ['--type <type>', 'only events of this type, such as AGENT_CREDENTIAL_ACCESS'],
+          ['--from <time>', 'only from then on: 2026-11-20T12:00:00Z, or how long ago: 90m, 24h, 7d'],
+          ['--to <time>', 'only before then'],
+          ['--limit <count>', 'how many (default: 50)'],
+          ['-f, --follow', 'print new events as they happen, until Ctrl-C; as JSON, one a line'],
+        ],
+        examples: [
+          'svault audit --agent ci --from 24h',
+          'svault audit --service github --type AGENT_CREDENTIAL_ACCESS --limit 200',
+          'svault audit --follow --json | jq .eventType',
+        ],
+        isDefault: true,
+        run: 'listEvents',
+      },
+      verify: {
+        says: 'follow the chain of hashes; exit 8 where the log was changed',
+        examples: ['svault audit verify', 'svault audit verify --json'],
+        run: 'verifyLog',
+      },
+    },
+  });

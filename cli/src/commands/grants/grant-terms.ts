@@ -1,0 +1,42 @@
+import { usage } from '../../failure.ts';
+import type { GrantTerms } from './grant-services.ts';
+
+/** Flags of commands that make grants. */
+export interface GrantOptions {
+  readonly expires?: string;
+  readonly refreshPolicy?: 'none' | 'auto';
+}
+
+/** When a grant ends, and who refreshes the credential. @throws Failure usage */
+export const grantTerms = ({ expires, refreshPolicy }: GrantOptions): GrantTerms => ({
+  ...(expires !== undefined && expiry(expires)),
+  ...(refreshPolicy !== undefined && { refreshPolicy }),
+});
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+/** Specification, "Grant": 1 hour up to 30 days. */
+const MIN_SECONDS = HOUR_SECONDS;
+const MAX_SECONDS = 30 * DAY_SECONDS;
+
+const DURATION = /^(?=\d)(?:(?<days>\d{1,4})d)?(?:(?<hours>\d{1,4})h)?(?:(?<minutes>\d{1,6})m)?$/;
+
+/** What `--expires` says: a duration, or `never`. @throws Failure usage */
+const expiry = (text: string): GrantTerms =>
+  text === 'never' ? { grantExpiresAt: null } : { expiresInSeconds: grantSeconds(text) };
+
+/**
+ * How long a grant holds: `90m`, `1h`, `30d`, `1d12h`.
+ * @returns seconds
+ * @throws Failure usage for another form, and for less than an hour or more than 30 days
+ */
+function grantSeconds(text: string): number {
+  const { days = 0, hours = 0, minutes = 0 } = DURATION.exec(text)?.groups ?? {};
+  const seconds = Number(days) * DAY_SECONDS + Number(hours) * HOUR_SECONDS + Number(minutes) * 60;
+  if (seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) return seconds;
+  throw usage(
+    DURATION.test(text)
+      ? `a grant holds for 1h to 30d, or with --expires never until it is revoked; ${text} is outside`
+      : `${text} is no duration; 90m, 1h, 1d12h, 30d and never are some`,
+  );
+}

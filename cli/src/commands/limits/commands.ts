@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { type Action, nounCommand } from '../declare.ts';
+
+/** `limits` and all below it. */
+export const limitsCommand = (action: Action): Command =>
+  nounCommand(action, {
+    name: 'limits',
+    summary: 'limits: who is locked out now',
+    description:
+      'Limits: an agent or a proxy that exceeds its limit is locked out, for twice as long with each strike. A strike decays after an hour.',
+    load: () => import('./actions.ts'),
+    commands: {
+      list: {
+        says: 'list the agents and proxies that are locked out now, the longest lockouts first',
+        examples: ['svault limits list', 'svault limits list --json'],
+        isDefault: true,
+        run: 'listLockouts',
+      },
+    },
+  });

@@ -1,0 +1,102 @@
+import { type Command, Option } from 'commander';
+import { type Action, YES, nounCommand } from '../declare.ts';
+
+/** `policies` and all below it. */
+export const policiesCommand = (action: Action): Command =>
+  nounCommand(action, {
+    name: 'policies',
+    alias: 'pol',
+    summary: 'policies: when, from where and how often a credential may be had',
+    description:
+      'Policies: when, from where and how often a credential may be had. All rules of all policies that are attached to the agent or proxy and to the credential must allow a request.',
+    load: async () => ({ ...(await import('./actions.ts')), ...(await import('./simulate.ts')) }),
+    commands: {
+      list: {
+        says: 'list the policies',
+        options: TARGETS,
+        examples: [
+          'svault policies list',
+          'svault policies list --agent ci',
+          'svault policies list --service github',
+        ],
+        run: 'listPolicies',
+      },
+      show: {
+        says: 'show a policy, its rules, and what it is attached to',
+        operands: { '<policy>': POLICY },
+        examples: ["svault policies show 'office hours'"],
+        run: 'showPolicy',
+      },
+      export: {
+        says: 'print policies as YAML, as apply takes them',
+        operands: { '[policy...]': `${POLICY}; without one, all` },
+        examples: ['svault policies export > policies.yaml', "svault policies export 'office hours'"],
+        run: 'exportPolicies',
+      },
+      apply: {
+        says: 'make policies as files say, YAML or JSON: those that are missing are made, those of the same name are changed, others stay',
+        summary: 'make policies as files say',
+        operands: { '<file...>': FILES },
+        examples: ['svault policies apply policies.yaml', 'svault policies export | svault policies apply -'],
+        run: 'applyPolicies',
+      },
+      diff: {
+        says: 'say what apply would change, and change nothing; exit 8 where something would be',
+        operands: { '<file...>': FILES },
+        examples: ['svault policies diff policies.yaml', 'svault policies diff policies.yaml --json'],
+        run: 'diffPolicies',
+      },
+      simulate: {
+        says: 'say what the policies would decide about a request; grants, limits and the lock are not asked, and nothing is counted',
+        summary: 'say what the policies would decide about a request',
+        options: [
+          ['--agent <agent>', 'who would ask: an agent'],
+          ['--proxy <proxy>', 'who would ask: a proxy'],
+          ['--service <service>', 'the credential (needed)'],
+          ['--at <time>', 'when, as 2026-11-20T12:00:00Z (default: now)'],
+          ['--ip <address>', 'from where (default: not known)'],
+        ],
+        examples: [
+          'svault policies simulate --agent ci --service github',
+          'svault policies simulate --agent ci --service github --at 2026-11-21T23:00:00Z --ip 192.0.2.7',
+        ],
+        run: 'simulatePolicies',
+      },
+      test: {
+        says: 'simulate the requests of a file, and compare each decision with what the file expects; exit 8 where one differs',
+        summary: 'compare decisions with what a file expects',
+        operands: { '<file...>': 'YAML or JSON with tests; - is stdin' },
+        examples: ['svault policies test policy-tests.yaml'],
+        run: 'testPolicies',
+      },
+      attach: {
+        says: 'attach a policy to an agent, a proxy or a credential',
+        operands: { '<policy>': POLICY },
+        options: TARGETS,
+        examples: ["svault policies attach 'office hours' --agent ci"],
+        run: 'attachPolicy',
+      },
+      detach: {
+        says: 'take a policy off an agent, a proxy or a credential, and forget what it counted there',
+        operands: { '<policy>': POLICY },
+        options: TARGETS,
+        examples: ["svault policies detach 'office hours' --agent ci"],
+        run: 'detachPolicy',
+      },
+      rm: {
+        says: 'delete a policy, its attachments and its counts',
+        operands: { '<policy>': POLICY },
+        options: [YES],
+        examples: ["svault policies rm 'office hours'"],
+        run: 'removePolicy',
+      },
+    },
+  });
+
+const POLICY = 'its name or its id';
+const FILES = 'YAML or JSON with policies; - is stdin';
+const TARGETS = [
+  new Option('--agent <agent>', 'of an agent, by its name or id').conflicts(['proxy', 'service']),
+  new Option('--proxy <proxy>', 'of a proxy, by its name or id').conflicts(['agent', 'service']),
+  new Option('--service <service>', 'of a credential').conflicts(['agent', 'proxy']),
+];

@@ -1,0 +1,91 @@
+import { type Command, Option } from 'commander';
+import { type Action, YES, collect, nounCommand } from '../declare.ts';
+
+/** `proxies` and all below it. */
+export const proxiesCommand = (action: Action): Command =>
+  nounCommand(action, {
+    name: 'proxies',
+    alias: 'px',
+    summary: 'proxies: MCP servers that agents use without having the credential',
+    description:
+      'Proxies: MCP servers that agents use without having the credential. The webhook puts it into each call, at hosts that are allowed for it (svault set SERVICE --allow-host HOST).',
+    load: () => import('./actions.ts'),
+    commands: {
+      list: {
+        says: 'list the proxies, revoked ones too',
+        examples: ['svault proxies list', 'svault proxies list --format wide', 'svault proxies list --json'],
+        run: 'listProxies',
+      },
+      show: {
+        says: 'show a proxy',
+        operands: { '<proxy>': PROXY },
+        examples: ['svault proxies show linear'],
+        run: 'showProxy',
+      },
+      create: {
+        says: 'Make a proxy. Its key is printed on stdout; all else is said on stderr.',
+        summary: 'make a proxy, and print its key',
+        options: [
+          ['--name <name>', 'what it is called (needed)'],
+          ['--upstream-url <url>', 'the MCP server (needed), such as https://mcp.example.com/mcp'],
+          ['--service <service>', 'the credential that is put into each call'],
+          ['--agent <agent>', 'the agent it is for: it is refused while that agent is not active'],
+          HEADER,
+          new Option(
+            '--auth <type>',
+            'sv-session: the upstream gets a session of the agent instead of a credential (default: token)',
+          ).choices(['token', 'sv-session']),
+        ],
+        examples: [
+          'svault proxies create --name linear --upstream-url https://mcp.linear.app/mcp --service linear',
+          "svault proxies create --name search --upstream-url https://s.example/mcp --service search --header 'X-Api-Key: ${TOKEN}'",
+          'svault proxies create --name own --upstream-url https://tools.example/mcp --auth sv-session --agent ci',
+        ],
+        run: 'createProxy',
+      },
+      edit: {
+        says: 'change a proxy; options that are not given stay',
+        operands: { '<proxy>': PROXY },
+        options: [
+          ['--name <name>', 'what it is called from now on'],
+          ['--upstream-url <url>', 'the MCP server'],
+          ['--service <service>', 'the credential that is put into each call'],
+          ['--agent <agent>', 'the agent it is for; none: no agent'],
+          HEADER,
+        ],
+        examples: [
+          'svault proxies edit linear --service linear-2',
+          "svault proxies edit search --header 'Authorization: Bearer ${TOKEN}'",
+          'svault proxies edit linear --agent none',
+        ],
+        run: 'editProxy',
+      },
+      'reveal-key': {
+        says: 'print the key of a proxy once more; the log records it',
+        operands: { '<proxy>': PROXY },
+        examples: ['svault proxies reveal-key linear'],
+        run: 'revealProxyKey',
+      },
+      revoke: {
+        says: 'end the key of a proxy for good, and keep the proxy for the record',
+        operands: { '<proxy>': PROXY },
+        options: [YES],
+        examples: ['svault proxies revoke linear'],
+        run: 'revokeProxy',
+      },
+      rm: {
+        says: 'delete a proxy; its key ends at once',
+        operands: { '<proxy>': PROXY },
+        options: [YES],
+        examples: ['svault proxies rm linear'],
+        run: 'removeProxy',
+      },
+    },
+  });
+
+const PROXY = 'its name or its id';
+
+const HEADER = new Option(
+  '--header <header>',
+  'a header that goes along, as NAME: VALUE, with ${TOKEN} for the credential; may be repeated; default: the usual one (default: Authorization: Bearer ${TOKEN})',
+).argParser(collect);

@@ -1,0 +1,72 @@
+import type { z } from 'zod';
+import { type ApiClient, apiClient, nothingSchema } from '../api/api-client.ts';
+import { type Referred, type Resource, pathOf, referred } from '../api/resource.ts';
+import { usage } from '../failure.ts';
+import { given } from '../json-in.ts';
+import type { Invocation, Run } from '../invocation.ts';
+import { type Shape, printDone, printList, printOne } from '../output/print.ts';
+import { confirm } from '../secret-input/ask.ts';
+
+/** Things of one kind, how the control plane describes one, and how they are printed. */
+export interface PrintedResource<T> {
+  readonly resource: Resource;
+  readonly schema: z.ZodType<T>;
+  /** @param all of them, among which a name has to be one's */
+  readonly shape: (all: readonly T[]) => Shape<T>;
+}
+
+/** `list` of a noun. */
+export const listing =
+  <T>({ resource, schema, shape }: PrintedResource<T>): Run =>
+  async (invocation) => {
+    const client = await apiClient(invocation);
+    const items = await client.readAll(resource.path, schema);
+    printList(invocation, items, shape(items));
+  };
+
+/** `show ONE` of a noun. */
+export const showing =
+  <T>({ resource, schema, shape }: PrintedResource<T>): Run<[reference: string]> =>
+  async (invocation, [reference]) => {
+    const client = await apiClient(invocation);
+    const { id } = await referred(client, resource, reference);
+    const item = await client.read(pathOf(resource, id), schema);
+    printOne(invocation, item, { ...shape([item]), name: () => reference });
+  };
+
+/** `edit ONE` of a noun: changes the members that are given. @throws Failure usage where none is */
+export const editing =
+  <T, Options>(
+    { resource, schema }: PrintedResource<T>,
+    changes: (
+      options: Options,
+      invocation: Invocation,
+      about: { readonly client: ApiClient; readonly id: string },
+    ) => Promise<Readonly<Record<string, unknown>>>,
+  ): Run<[reference: string], Options> =>
+  async (invocation, [reference], options) => {
+    const client = await apiClient(invocation);
+    const { id, name } = await referred(client, resource, reference);
+    const body = given(await changes(options, invocation, { client, id }));
+    if (Object.keys(body).length === 0)
+      throw usage(`nothing to change: svault help ${resource.many.replace(' ', '-')} edit lists the options`);
+    const answer = await client.change({ method: 'PATCH', path: pathOf(resource, id), body, schema });
+    printDone(invocation, { said: `${name} is changed`, answer, name: reference });
+  };
+
+/**
+ * `rm ONE` of a noun, which asks first.
+ * @param words.question and the sentence that is printed, both of what the thing is called
+ */
+export const removing =
+  (
+    resource: Resource,
+    words: { readonly question: (item: Referred) => string; readonly said: (item: Referred) => string },
+  ): Run<[reference: string], { readonly yes?: true }> =>
+  async (invocation, [reference], options) => {
+    const client = await apiClient(invocation);
+    const item = await referred(client, resource, reference);
+    await confirm(invocation, words.question(item), options);
+    await client.change({ method: 'DELETE', path: pathOf(resource, item.id), schema: nothingSchema });
+    printDone(invocation, { said: words.said(item), answer: { ...item, deleted: true }, name: reference });
+  };
