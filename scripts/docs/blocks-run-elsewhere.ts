@@ -1,0 +1,77 @@
+import type { CommandBlock } from './command-blocks.ts';
+
+/** Blocks that page-commands does not run, and why: another test runs them, or nothing here can. */
+interface Elsewhere {
+  /** One page, or all below a folder that ends with a slash. */
+  readonly page: string;
+  /** How the blocks begin; without it, every block of the page. */
+  readonly begins?: string;
+  readonly why: string;
+}
+
+const CONTAINERS = 'compose/test/containers runs these commands against the built images';
+const DEVELOPMENT = 'the gate runs these commands: .ci/run';
+const POSTGRES =
+  'needs a PostgreSQL server: control-plane/test/two-processes.postgres.hard.test.ts starts such processes';
+const ROOT_USER = 'changes the machine, as root';
+
+export const RUN_ELSEWHERE: readonly Elsewhere[] = [
+  { page: 'README.md', why: DEVELOPMENT },
+  { page: 'CONTRIBUTING.md', why: DEVELOPMENT },
+  { page: 'cli/README.md', why: DEVELOPMENT },
+  { page: 'compose/README.md', why: DEVELOPMENT },
+  { page: 'conformance/README.md', why: DEVELOPMENT },
+  { page: 'control-plane/README.md', why: DEVELOPMENT },
+  { page: 'webhook/README.md', why: DEVELOPMENT },
+  { page: 'compose/webhook/', why: 'compose/test/containers/webhook-alone runs the lines of this page' },
+  { page: 'docs/webhook-authors/authoring.md', why: 'conformance/test/authoring.test.ts runs them' },
+  { page: 'docs/deploy/containers.md', why: CONTAINERS },
+  { page: 'docs/operate/backup-and-restore.md', begins: 'pg_dump', why: POSTGRES },
+  { page: 'docs/operate/backup-and-restore.md', begins: 'umask 077; mkdir -p backups', why: CONTAINERS },
+  { page: 'docs/operate/backup-and-restore.md', begins: 'docker compose', why: CONTAINERS },
+  { page: 'docs/operate/key-rotation.md', begins: 'openssl rand 32 |', why: CONTAINERS },
+  {
+    page: 'docs/operate/key-rotation.md',
+    begins: "(umask 077; openssl rand 32 | basenc --base64url | tr -d '=",
+    why: CONTAINERS,
+  },
+  { page: 'docs/operate/upgrades.md', why: CONTAINERS },
+  { page: 'docs/deploy/postgresql.md', why: POSTGRES },
+  { page: 'docs/deploy/one-machine.md', begins: 'useradd', why: ROOT_USER },
+  { page: 'docs/deploy/one-machine.md', begins: 'systemctl', why: ROOT_USER },
+  { page: 'docs/quickstart.md', begins: 'npm ci', why: 'compose/test/start.test.ts starts the pair so' },
+  {
+    page: 'docs/guides/claude-code.md',
+    begins: 'claude',
+    why: 'Claude Code is no part of the tests; mcp-clients tests other clients',
+  },
+  {
+    page: 'docs/guides/cursor-and-vscode.md',
+    begins: 'npx mcp-inspector',
+    why: 'control-plane/test/mcp-clients/inspector.clients.test.ts runs it',
+  },
+  {
+    page: 'docs/guides/google-cloud.md',
+    begins: 'SVAULT_KEY=$KEY',
+    why: 'calls Google; webhook/test/mint tests minting',
+  },
+  { page: 'docs/guides/import-secrets.md', begins: 'vault kv', why: 'needs other vaults' },
+  {
+    page: 'docs/reference/cli.md',
+    begins: 'npm run build:single-file',
+    why: 'npm run test:single-file builds it',
+  },
+  {
+    page: 'docs/reference/cli.md',
+    begins: 'export SVAULT_WEBHOOK_URL',
+    why: 'names an example address; cli/test/known-webhook.test.ts',
+  },
+  {
+    page: 'docs/reference/management-api.md',
+    begins: 'curl -sS $API/api/cli/login/exchange',
+    why: 'needs a person at a browser: control-plane/test/sign-in/cli-login.test.ts',
+  },
+];
+
+export const isElsewhere = ({ page, text }: CommandBlock, { page: where, begins = '' }: Elsewhere): boolean =>
+  (where.endsWith('/') ? page.startsWith(where) : page === where) && text.startsWith(begins);
