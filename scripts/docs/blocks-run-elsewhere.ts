@@ -23,6 +23,7 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   { page: 'conformance/README.md', why: DEVELOPMENT },
   { page: 'control-plane/README.md', why: DEVELOPMENT },
   { page: 'webhook/README.md', why: DEVELOPMENT },
+  { page: 'clients/', why: 'the tests of clients/ build, install and run both packages' },
   { page: 'compose/webhook/', why: 'compose/test/containers/webhook-alone runs the lines of this page' },
   { page: 'docs/webhook-authors/authoring.md', why: 'conformance/test/authoring.test.ts runs them' },
   { page: 'docs/deploy/containers.md', why: CONTAINERS },
