@@ -1,21 +1,23 @@
-/** `node scripts/pack.ts FOLDER OUT`: packs one published package into OUT, for a release. Prints the tarball. */
+/** `npm run pack [FOLDER [OUT]]`: packs one published package, or all of them, into OUT or dist/. Prints the tarballs. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { pack, PUBLISHED } from './packing/pack.ts';
 
-const [given, out] = process.argv.slice(2);
-const folder = PUBLISHED.find((name) => name === given);
-if (folder === undefined || out === undefined) {
-  console.error(`usage: node scripts/pack.ts ${PUBLISHED.join('|')} OUT`);
+const [given, out = 'dist'] = process.argv.slice(2);
+const folders = PUBLISHED.filter((name) => given === undefined || name === given);
+if (folders.length === 0) {
+  console.error(`usage: npm run pack [${PUBLISHED.join('|')} [OUT]]`);
   process.exit(2);
 }
 mkdirSync(out, { recursive: true });
 const work = mkdtempSync(join(resolve(out), '.pack-'));
 try {
-  const tarball = pack(folder, work);
-  const target = join(resolve(out), basename(tarball));
-  renameSync(tarball, target);
-  console.log(target);
+  for (const folder of folders) {
+    const tarball = pack(folder, work);
+    const target = join(resolve(out), basename(tarball));
+    renameSync(tarball, target);
+    console.log(target);
+  }
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

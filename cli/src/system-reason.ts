@@ -1,10 +1,10 @@
-import { getSystemErrorMessage } from 'node:util';
+import { getSystemErrorMap } from 'node:util';
 
 /** What the system says of a call that failed, without the call and the path. */
 export function systemReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'errno' in error && typeof error.errno === 'number'
-    ? getSystemErrorMessage(error.errno)
+    ? (getSystemErrorMap().get(error.errno)?.[1] ?? error.message)
     : error.message;
 }
 

@@ -7,7 +7,7 @@ test('every entry points at compiled code, and fields that only the workspace ne
       name: 'a',
       version: '1.0.0',
       exports: { '.': './src/index.ts', './b': './src/b/index.ts', './package.json': './package.json' },
-      bin: { a: './src/bin.ts' },
+      bin: { a: './src/bin.js' },
       files: ['dist'],
       dependencies: { zod: '1' },
       devDependencies: { vitest: '1' },
@@ -31,12 +31,10 @@ test('a package that bundles its dependencies installs only the optional ones', 
   const manifest = {
     name: 'a',
     version: '1.0.0',
-    dependencies: { zod: '1' },
+    dependencies: { zod: '1', yaml: '2' },
     optionalDependencies: { b: '1' },
   };
-  expect(publishedManifest(manifest, { bundled: true })).toEqual({
-    name: 'a',
-    version: '1.0.0',
-    optionalDependencies: { b: '1' },
-  });
+  const published = { name: 'a', version: '1.0.0', optionalDependencies: { b: '1' } };
+  expect(publishedManifest(manifest, [])).toEqual(published);
+  expect(publishedManifest(manifest, ['zod'])).toEqual({ ...published, dependencies: { zod: '1' } });
 });

@@ -23,17 +23,15 @@ const compiled = (source: string, extension: '.js' | '.d.ts'): string =>
 /**
  * Maps a workspace's manifest to the published one: `./src/x.ts` becomes `./dist/x.js` and its types, since Node
  * strips no types under `node_modules`. What only the workspace needs is left out.
- * @param options.bundled the compiled code has the dependencies in it, and they are not installed
+ * @param installs the dependencies that are installed with it; where it is given, the compiled code has the others in it
  */
-export function publishedManifest(
-  manifest: Manifest,
-  options: { readonly bundled: boolean } = { bundled: false },
-): PublishedManifest {
+export function publishedManifest(manifest: Manifest, installs?: readonly string[]): PublishedManifest {
   const { exports, bin, dependencies, devDependencies: _dev, scripts: _scripts, ...rest } = manifest;
+  const installed = Object.entries(dependencies ?? {}).filter(([name]) => installs?.includes(name) ?? true);
   const isSource = (path: string): boolean => path.endsWith('.ts');
   return {
     ...rest,
-    ...(dependencies && !options.bundled && { dependencies }),
+    ...(installed.length > 0 && { dependencies: Object.fromEntries(installed) }),
     ...(bin && {
       bin: Object.fromEntries(Object.entries(bin).map(([name, path]) => [name, compiled(path, '.js')])),
     }),

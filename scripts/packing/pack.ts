@@ -8,8 +8,13 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** Folders of the packages that are published; the others run from the repository or from an image. */
 export const PUBLISHED = ['shared', 'conformance', 'cli', 'clients/node'] as const;
 export type PublishedFolder = (typeof PUBLISHED)[number];
-/** Folders of packages that carry their dependencies in their own files, and the script that makes these. */
-const BUNDLED: Partial<Record<PublishedFolder, string>> = { cli: 'cli/scripts/build-package.ts' };
+/** Packages that carry dependencies in their own files: the script that makes these, and what is still installed. */
+const BUNDLED: Partial<
+  Record<PublishedFolder, { readonly script: string; readonly installs: readonly string[] }>
+> = {
+  cli: { script: 'cli/scripts/build-package.ts', installs: [] },
+  conformance: { script: 'conformance/scripts/build-package.ts', installs: ['zod'] },
+};
 
 /** Reads the manifest of a workspace by its folder. */
 export function readManifest(folder: PublishedFolder): Manifest {
@@ -18,7 +23,7 @@ export function readManifest(folder: PublishedFolder): Manifest {
 
 /** The manifest that a workspace is published with. */
 export function readPublishedManifest(folder: PublishedFolder): PublishedManifest {
-  return publishedManifest(readManifest(folder), { bundled: folder in BUNDLED });
+  return publishedManifest(readManifest(folder), BUNDLED[folder]?.installs);
 }
 
 /**
@@ -51,7 +56,7 @@ function stage(folder: PublishedFolder, staged: string): void {
       cpSync(join(source, file), join(staged, file), { recursive: true });
   const bundler = BUNDLED[folder];
   if (bundler === undefined) stageCompiled(source, staged);
-  else execFileSync('node', [join(ROOT, bundler), staged], { cwd: ROOT, stdio: 'inherit' });
+  else execFileSync('node', [join(ROOT, bundler.script), staged], { cwd: ROOT, stdio: 'inherit' });
 }
 
 /** By the sources, not by what lies in dist: a file that was renamed leaves its old output there. */

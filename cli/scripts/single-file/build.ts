@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleSingleFile } from '../bundle.ts';
-import { licenseIn } from '../notices.ts';
+import { licenseIn } from '../../../scripts/packing/notices.ts';
 import { signAdHoc } from './ad-hoc-signature.ts';
 import { fetchKeyring, fetchNode } from './fetched-package.ts';
 import { inject } from './inject.ts';

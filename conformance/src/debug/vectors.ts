@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { VECTORS } from '@svault/shared/vectors';
 
 /** The frozen vectors, by the names of their files. */
 export const VECTOR_SETS = [
@@ -11,11 +11,9 @@ export const VECTOR_SETS = [
   'published',
 ] as const;
 
-const { resolve } = createRequire(import.meta.url);
-
 /** The text of one set, as it is kept. */
 function vectorSet(name: (typeof VECTOR_SETS)[number]): string {
-  return readFileSync(resolve(`@svault/shared/vectors/${name}.json`), 'utf8');
+  return readFileSync(new URL(`${name}.json`, VECTORS), 'utf8');
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomToken } from '@svault/shared';
 import type { Upstream, UpstreamAnswer, UpstreamCall } from '../upstream/upstream.ts';
+import { withResolvers } from '../with-resolvers.ts';
 import { authenticationFault, type ProviderClient } from './client-authentication.ts';
 
 /** One call that arrived at a token endpoint. */
@@ -91,7 +92,7 @@ export function openProvider(upstream: Upstream, client: ProviderClient, scope?:
       canned = next;
     },
     hold: () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = withResolvers<void>();
       gate = promise;
       return () => {
         gate = undefined;

@@ -10,6 +10,7 @@ import { expectThat } from '../../check/expect.ts';
 import { text } from '../../http/read-answer.ts';
 import { setUpProxy, calledOnce, storeText, received } from '../../upstream/proxy-setup.ts';
 import { piecesUntil } from '../../upstream/pieces.ts';
+import { withResolvers } from '../../with-resolvers.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream.ts';
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
@@ -34,7 +35,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
     requirements: ['PRX-24'],
     claims: ['proxy'],
     run: async (tools) => {
-      const seen = Array.from({ length: EVENTS }, () => Promise.withResolvers<void>());
+      const seen = Array.from({ length: EVENTS }, () => withResolvers<void>());
       let heldBack = 0;
       const proxy = await setUpProxy(tools, {
         answer: async (response) => {
@@ -146,7 +147,7 @@ export const STREAMING_CHECKS: readonly Check[] = [
     requirements: ['PRX-35'],
     claims: ['proxy'],
     run: async (tools) => {
-      const became = Promise.withResolvers<'closed' | 'open'>();
+      const became = withResolvers<'closed' | 'open'>();
       const proxy = await setUpProxy(tools, {
         answer: async (response) => {
           response.once('close', () => became.resolve('closed'));

@@ -1,18 +1,13 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import type { Metafile } from 'esbuild';
+import { dirname, join } from 'node:path';
 
 /**
  * The licenses of the packages that a bundle has code of, as they ask for: each with its name, version and text.
- * @param folder that the bundle's paths are relative to
+ * @param files that the bundle was made from
  * @throws Error where a package comes without a license
  */
-export function noticesOf({ inputs }: Metafile, folder: string): string {
-  const packages = new Set(
-    Object.keys(inputs)
-      .filter((path) => path.includes('node_modules/'))
-      .map((path) => packageFolder(resolve(folder, path))),
-  );
+export function noticesOf(files: readonly string[]): string {
+  const packages = new Set(files.filter((path) => path.includes('node_modules/')).map(packageFolder));
   const notices = [...packages].map((path) => {
     const { name, version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
       name: string;

@@ -1,0 +1,2 @@
+import '../../scripts/old-node.js';
+await import('./demo.ts');

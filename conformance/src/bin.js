@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+import '../../scripts/old-node.js';
+await import('./bin.ts');

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
+
+/** Oldest Node that the published commands run on; their manifests say it as well. */
+const OLDEST_NODE = 20;
+
+/** Stops a Node that is too old for the code behind it, with one line in place of a stack. */
+const CHECK_NODE = `if (Number(process.versions.node.split('.')[0]) < ${OLDEST_NODE}) {
+  console.error('This needs Node.js ${OLDEST_NODE} or newer, and this is ' + process.version + ': https://nodejs.org/en/download');
+  process.exit(1);
+}`;
+
+/**
+ * Bundles code with what it depends on, readable for an audit of the installed package.
+ * @param folder of the package
+ * @returns the files whose code is in it, for the licenses
+ */
+export async function bundle(folder: string, options: BuildOptions): Promise<readonly string[]> {
+  const { metafile } = await build({
+    absWorkingDir: folder,
+    bundle: true,
+    platform: 'node',
+    target: `node${OLDEST_NODE}`,
+    metafile: true,
+    logLevel: 'warning',
+    minify: false,
+    legalComments: 'none',
+    ...options,
+    plugins: [englishOnly(), ...(options.plugins ?? [])],
+  });
+  const made = Object.values(metafile?.outputs ?? {}).flatMap(({ inputs }) => Object.entries(inputs));
+  return made.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => join(folder, path));
+}
+
+/**
+ * Bundles `src/bin.ts`, which looks at the version of Node before it loads the rest.
+ * @param options.main the module that it loads, as it is written there
+ * @param options.becomes the file that has it beside the bundle
+ */
+export async function bundleCommand(
+  folder: string,
+  into: string,
+  { main, becomes }: { readonly main: string; readonly becomes: string },
+): Promise<void> {
+  const mainAsFile: Plugin = {
+    name: 'main-as-file',
+    setup: ({ onResolve }) => {
+      onResolve({ filter: /^\.\// }, ({ path }) =>
+        path === main ? { path: becomes, external: true } : undefined,
+      );
+    },
+  };
+  await bundle(folder, {
+    entryPoints: ['src/bin.ts'],
+    outfile: join(into, 'bin.js'),
+    format: 'esm',
+    banner: { js: CHECK_NODE },
+    plugins: [mainAsFile],
+  });
+}
+
+/** zod brings its messages in 50 languages; the commands show none of them. */
+function englishOnly(): Plugin {
+  return {
+    name: 'english-only',
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+        contents: "export { default as en } from './en.js';",
+      }));
+    },
+  };
+}
