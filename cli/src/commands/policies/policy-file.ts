@@ -111,7 +111,9 @@ async function documentsIn(invocation: Invocation, file: string): Promise<readon
   const documents = parseAllDocuments(new TextDecoder().decode(bytes));
   return [...documents].map((document) => {
     const [problem] = [...document.errors, ...document.warnings];
-    if (problem !== undefined) throw usage(`${named(file)}: ${plainLine(problem.message).slice(0, 300)}`);
+    // Its further lines show the place in the file.
+    const [what = ''] = problem?.message.split('\n') ?? [];
+    if (problem !== undefined) throw usage(`${named(file)}: ${plainLine(what).replace(/:$/, '')}`);
     try {
       return document.toJS({ maxAliasCount: 100 }) as unknown;
     } catch (error) {

@@ -1,0 +1,90 @@
+import { newKey } from '@svault/shared';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { someone } from './command-line.ts';
+import { fakeServer } from './fake-servers.ts';
+import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
+
+let people: PairAndPeople;
+beforeAll(async () => {
+  people = await pairAndPeople();
+});
+afterAll(() => people.close());
+
+interface Event {
+  readonly seq: number;
+  readonly eventType: string;
+  readonly agentId?: string;
+  readonly serviceName?: string;
+}
+
+async function events(...args: readonly string[]): Promise<readonly Event[]> {
+  const { code, out } = await people.admin.svault(['audit', ...args, '--json']);
+  expect(code).toBe(0);
+  return JSON.parse(out) as readonly Event[];
+}
+
+test('audit lists what happened, newest first, and only what its filters let through', async () => {
+  const agent = await people.agent('watched', 'github', 'npm');
+  await people.agent('other', 'github');
+  await people.admin.svault(['agents', 'suspend', 'watched']);
+  const all = await events('--agent', 'watched');
+  expect(all.map(({ eventType, agentId }) => [eventType, agentId])).toEqual([
+    ['AGENT_SUSPENDED', agent.id],
+    ['GRANT_CREATED', agent.id],
+    ['GRANT_CREATED', agent.id],
+    ['AGENT_CREATED', agent.id],
+  ]);
+  const granted = await events('--agent', 'watched', '--type', 'grant-created', '--service', 'npm');
+  expect(granted.map(({ serviceName }) => serviceName)).toEqual(['npm']);
+  expect(await events('--agent', 'watched', '--limit', '1')).toEqual(all.slice(0, 1));
+  expect(await events('--agent', 'watched', '--to', '2020-01-01T00:00:00Z')).toEqual([]);
+});
+
+test.each([
+  [['--limit', '0'], /--limit takes a whole number/],
+  [['--from', 'yesterday'], /--from takes a time as 2026-11-20T12:00:00Z, or how long ago as 90m, 24h or 7d/],
+  [['--follow', '--to', '1h'], /--follow goes on until Ctrl-C/],
+])('audit %j is refused: exit 2', async (args, said) => {
+  const { code, err } = await people.admin.svault(['audit', ...args]);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(said) as string });
+});
+
+test('audit --follow prints each new event once, oldest first, until Ctrl-C', async () => {
+  const stop = new AbortController();
+  const made: Promise<unknown>[] = [];
+  // The first request shows what there is; the second and the third what is new.
+  const onErr = (said: string): void => {
+    const answered = said.match(/^< 200/gm)?.length ?? 0;
+    if (answered === 1 && made.length === 0)
+      made.push(people.admin.svault(['vault', 'lock']).then(() => people.admin.svault(['vault', 'unlock'])));
+    if (answered === 3) stop.abort();
+  };
+  const args = ['audit', '--follow', '--json', '--debug'];
+  const { code, out } = await people.admin.svault(args, { onErr, signal: stop.signal });
+  await Promise.all(made);
+  const seen = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Event);
+  expect(code).toBe(130);
+  const numbers = seen.map(({ seq }) => seq);
+  expect(numbers).toEqual([...new Set(numbers)].toSorted((one, other) => one - other));
+  expect(seen.slice(-2).map(({ eventType }) => eventType)).toEqual(['VAULT_LOCKED', 'VAULT_UNLOCKED']);
+});
+
+test('audit verify says that the log is intact, and where it is not: exit 8', async () => {
+  const { code, err } = await people.admin.svault(['audit', 'verify']);
+  expect({ code, err }).toEqual({
+    code: 0,
+    err: expect.stringMatching(
+      /^the log is intact: \d+ events; the last, number \d+, has the hash \S+\n$/,
+    ) as string,
+  });
+  const { url } = await fakeServer(() => ({ body: { intact: false, seq: 3, problem: 'changed' } }));
+  const owner = someone({ SVAULT_BASE_URL: url, SVAULT_KEY: newKey('svadmin') });
+  expect(await owner.svault(['audit', 'verify'])).toEqual({
+    code: 8,
+    out: '',
+    err: expect.stringMatching(/^error: the log is not what was written: event 3 is changed; /) as string,
+  });
+});
