@@ -15,6 +15,7 @@ import { sessionsCommand } from './commands/sessions/commands.ts';
 import { foldersCommand } from './commands/folders/commands.ts';
 import { addGrants, grantsCommand } from './commands/grants/commands.ts';
 import { completionCommand } from './commands/completion/commands.ts';
+import { doctorCommand } from './commands/doctor/commands.ts';
 import { execCommand } from './commands/exec/commands.ts';
 import { explainCommand } from './commands/explain/commands.ts';
 import { loginCommands } from './commands/login/commands.ts';
@@ -94,6 +95,7 @@ export function createProgram(surroundings: Surroundings): Command {
       [
         execCommand(action),
         completionCommand(program, surroundings),
+        doctorCommand(action),
         explainCommand(action),
         helpCommand(program, surroundings),
         versionCommand(surroundings),

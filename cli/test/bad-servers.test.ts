@@ -29,7 +29,11 @@ const expectLine = ({ code, out, err }: Outcome, exitCode: number, said: RegExp)
 
 describe('no service', () => {
   test('nothing listens: exit 5', async () => {
-    expectLine(await ask('http://127.0.0.1:1'), 5, /no svault answers at 127\.0\.0\.1:1: nothing listens there; set SVAULT_BASE_URL/);
+    expectLine(
+      await ask('http://127.0.0.1:1'),
+      5,
+      /no svault answers at 127\.0\.0\.1:1: nothing listens there; set SVAULT_BASE_URL/,
+    );
   });
 
   test('there is no such host: exit 5', async () => {
@@ -80,7 +84,11 @@ describe('a server that is no svault: exit 1', () => {
     ],
   ];
   test.each(cases)('%s', async (_what, listener) => {
-    expectLine(await askOf(listener), 1, /no svault answers at .*; set SVAULT_BASE_URL to the address of the control plane/);
+    expectLine(
+      await askOf(listener),
+      1,
+      /no svault answers at .*; set SVAULT_BASE_URL to the address of the control plane/,
+    );
   });
 
   test('an answer without an end is given up before it fills the memory', async () => {

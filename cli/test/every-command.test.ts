@@ -33,7 +33,6 @@ const OPERATIONS_ELSEWHERE: Readonly<Record<string, string>> = {
   bindWebhook: 'svault webhook bind: webhook-bind.test.ts',
   signInByLink: 'opens a session of a browser; people use the page, programs an admin key',
   signInByPassword: 'opens a session of a browser; svault login opens that page',
-  getOpenApi: 'describes the API to those who write programs for it',
   getSetup: 'the first steps of the console’s guide; each step has a command',
   markSetupStep: 'the first steps of the console’s guide; each step has a command',
 };
@@ -136,6 +135,7 @@ providers create --name id --token-url https://id.example/token --client-id svau
 providers list
 providers edit id --name identity
 providers rm identity --yes
+doctor
 webhook status
 webhook rotate-secret
 agents rm ci --yes

@@ -16,6 +16,7 @@ import {
   storeSecret,
 } from '../../webhook-direct/store-secret.ts';
 import { type DescriptionOptions, type SecretOptions, describedBy } from './options.ts';
+import { withPreset } from './presets.ts';
 
 interface Options extends SecretOptions, DescriptionOptions {
   readonly type?: TokenType;
@@ -24,8 +25,9 @@ interface Options extends SecretOptions, DescriptionOptions {
 
 const createdSchema = z.looseObject({ token: z.looseObject({}), store: storeAddressSchema });
 
-export const createToken: Run<[string], Options> = async (invocation, [service], options) => {
+export const createToken: Run<[string], Options> = async (invocation, [service], typed) => {
   const name = serviceNameFrom(service);
+  const options = await withPreset(invocation, name, typed);
   const client = await apiClient(invocation);
   const given = await givenRecord(invocation, options);
   const tokenType = tokenTypeOf(options.type, given.members, 'PlainText');
@@ -63,9 +65,9 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
 
 /** Nothing is stored that it could be said of. */
 function noRecord(options: Options): undefined {
-  const { fromFile, value, body, field, delivery, allowHost, allowHeader } = options;
+  const { fromFile, value, body, field, presetMembers, delivery, allowHost, allowHeader } = options;
   const { allowShortSecret, recipient, expiresAt } = options;
-  const source = [fromFile, value, body, field];
+  const source = [fromFile, value, body, field, presetMembers];
   const said = [...source, delivery, allowHost, allowHeader, allowShortSecret, recipient, expiresAt];
   if (said.every((each) => each === undefined)) return undefined;
   throw usage(

@@ -8,6 +8,7 @@ import { publicJwk } from '../../public-jwk.ts';
 import { readFileBounded, readStreamBounded } from '../../secret-input/read-bounded.ts';
 import { readSecret } from '../../secret-input/read-secret.ts';
 import type { NeededSecret } from './needed-secret.ts';
+import { merged } from './presets.ts';
 import { type Members, fieldArgument, fieldValue, isSecretField, withMember } from './record-members.ts';
 import type { SecretOptions } from './options.ts';
 
@@ -38,6 +39,7 @@ export async function givenRecord(invocation: Invocation, options: SecretOptions
     const read = file === undefined ? text : await textFrom(file);
     members = withMember(members, path, fieldValue(field, read));
   }
+  members = merged(options.presetMembers ?? {}, members);
   const { allowedHosts } = members;
   if (Array.isArray(allowedHosts) && allowedHosts.includes('*'))
     say(invocation, 'warning: with * a proxy may send this credential to any host on the internet');

@@ -5,6 +5,9 @@ import { collect } from '../declare.ts';
 
 /** What `create` and `set` take: where the secret comes from, and what it is sealed with at the webhook (protocol 5.5). */
 export interface SecretOptions {
+  readonly preset?: PresetName;
+  /** What a preset says of the record. */
+  readonly presetMembers?: Readonly<Record<string, unknown>>;
   readonly fromFile?: string;
   readonly value?: string;
   readonly body?: string;
@@ -20,6 +23,11 @@ export interface SecretOptions {
 
 export const addSecretOptions = (command: Command): Command =>
   command
+    .addOption(
+      new Option('--preset <preset>', 'a record of a known kind; asks for what it needs').choices(
+        PRESET_NAMES,
+      ),
+    )
     .option(
       '--from-file <file>',
       'read the secret from a file, without a line break at its end; - is stdin, as is a stdin that is no terminal',
@@ -58,6 +66,18 @@ export const addSecretOptions = (command: Command): Command =>
       collect,
     )
     .option('--expires-at <time>', 'when it expires, as 2026-11-20T12:00:00Z');
+
+/** Records of a known kind. */
+const PRESET_NAMES = [
+  'aws-sts',
+  'gcp-service-account',
+  'github-app',
+  'oauth',
+  'oauth-google',
+  'oauth-github',
+  'oauth-microsoft',
+] as const;
+export type PresetName = (typeof PRESET_NAMES)[number];
 
 /** How a token is described, as flags. */
 export interface DescriptionOptions {

@@ -16,6 +16,7 @@ import {
   storeSecret,
 } from '../../webhook-direct/store-secret.ts';
 import { type SecretOptions, versionToReplace } from './options.ts';
+import { withPreset } from './presets.ts';
 import { type HeldRecord, type Token, readToken, tokenSchema } from './token.ts';
 
 interface Options extends SecretOptions {
@@ -23,8 +24,9 @@ interface Options extends SecretOptions {
   readonly ifVersion?: string;
 }
 
-export const setToken: Run<[string], Options> = async (invocation, [service], options) => {
+export const setToken: Run<[string], Options> = async (invocation, [service], typed) => {
   const name = serviceNameFrom(service);
+  const options = await withPreset(invocation, name, typed);
   const which = versionToReplace(options.ifVersion);
   const client = await apiClient(invocation);
   const given = await givenRecord(invocation, options);

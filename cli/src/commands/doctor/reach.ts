@@ -1,0 +1,118 @@
+import { Failure } from '../../failure.ts';
+import { isOnThisMachine } from '../../http/service-address.ts';
+import { type IncomingAnswer, send } from '../../http/send.ts';
+import type { Invocation } from '../../invocation.ts';
+import { jsonIn } from '../../json-in.ts';
+import { type Finding, ok, problem, skipped, warning } from './finding.ts';
+
+/** Less than a ticket lives, and than a signature may be old (PROTOCOL.md section 3). */
+const MAX_SKEW_S = 20;
+
+/**
+ * Whether a program answers here, whether its clock agrees with this machine's, and how long its certificate holds.
+ * @param probe address of it that answers everybody, and the status that it says when it is well
+ */
+export async function reachFindings(
+  invocation: Invocation,
+  probe: { readonly called: string; readonly url: URL; readonly well: readonly string[] },
+): Promise<readonly Finding[]> {
+  const { called, url, well } = probe;
+  const sentAt = Date.now();
+  let answer: IncomingAnswer;
+  try {
+    answer = await send(invocation, { method: 'GET', url });
+  } catch (error) {
+    if (!(error instanceof Failure) || invocation.signal.aborted) throw error;
+    return [
+      problem(
+        called,
+        error.message,
+        `curl -v ${url.href} shows where it ends: at the name, the network, a proxy or the certificate`,
+      ),
+    ];
+  }
+  const tookMs = Date.now() - sentAt;
+  return [
+    answerFinding(answer, { called, url, well, tookMs }),
+    clockFinding(answer, { called, atMs: sentAt + tookMs / 2 }),
+    await certificateFinding(called, url),
+  ];
+}
+
+function answerFinding(
+  { status, text }: IncomingAnswer,
+  { called, url, well, tookMs }: { called: string; url: URL; well: readonly string[]; tookMs: number },
+): Finding {
+  const body = jsonIn(text);
+  const said = typeof body === 'object' && body !== null && 'status' in body ? body.status : undefined;
+  if (status === 200 && typeof said === 'string' && well.includes(said))
+    return said === 'degraded'
+      ? warning(called, 'it serves, without its Redis', 'see to Redis: limits are kept by each process alone')
+      : ok(called, `${url.host} answers in ${tookMs} ms`);
+  if (status === 503)
+    return problem(called, `${url.host} is not ready`, 'its log says why; a start or a stop takes seconds');
+  return problem(
+    called,
+    `${url.host} answers ${status}, and not as svault does`,
+    'check the address; something else may listen there, or stand before it',
+  );
+}
+
+function clockFinding(
+  { headers }: IncomingAnswer,
+  { called, atMs }: { called: string; atMs: number },
+): Finding {
+  const check = `clock of ${called}`;
+  const thereMs = Date.parse(headers.get('date') ?? '');
+  if (Number.isNaN(thereMs)) return skipped(check, 'its answer has no Date');
+  const skewS = Math.round((thereMs - atMs) / 1_000);
+  const apart = `${Math.abs(skewS)} s ${skewS > 0 ? 'ahead of' : 'behind'} this machine`;
+  if (Math.abs(skewS) <= MAX_SKEW_S) return ok(check, 'agrees with this machine');
+  return problem(
+    check,
+    `it is ${apart}`,
+    'tickets and signatures live a minute: have both machines set their clocks by NTP (timedatectl set-ntp true)',
+  );
+}
+
+const WARN_DAYS = 14;
+const DAY_MS = 86_400_000;
+const TIMEOUT_MS = 10_000;
+
+async function certificateFinding(called: string, url: URL): Promise<Finding> {
+  const check = `certificate of ${called}`;
+  if (url.protocol !== 'https:')
+    return skipped(check, isOnThisMachine(url) ? 'plain http, on this machine alone' : 'plain http');
+  const endMs = await endOfCertificate(url);
+  if (endMs === undefined) return skipped(check, 'it verifies, and was not shown');
+  const days = Math.floor((endMs - Date.now()) / DAY_MS);
+  const end = new Date(endMs).toISOString().slice(0, 10);
+  if (days > WARN_DAYS) return ok(check, `verifies, and holds until ${end}`);
+  return warning(check, `it ends in ${days} days, on ${end}`, 'renew it; see to what should have renewed it');
+}
+
+/** @returns the end of a server's certificate in milliseconds, by a connection that verifies it */
+async function endOfCertificate({ hostname, port }: URL): Promise<number | undefined> {
+  const { connect } = await import('node:tls');
+  const { isIP } = await import('node:net');
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({
+    host,
+    port: port === '' ? 443 : Number(port),
+    ...(isIP(host) === 0 && { servername: host }),
+    timeout: TIMEOUT_MS,
+  });
+  return new Promise((resolve) => {
+    const end = (endMs: number | undefined): void => {
+      socket.destroy();
+      resolve(endMs);
+    };
+    socket
+      .once('secureConnect', () => {
+        const endMs = Date.parse(socket.getPeerCertificate().valid_to);
+        end(Number.isNaN(endMs) ? undefined : endMs);
+      })
+      .once('timeout', () => end(undefined))
+      .once('error', () => end(undefined));
+  });
+}

@@ -1,0 +1,129 @@
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+import { newKey } from '@svault/shared';
+import { generate } from 'selfsigned';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CommandLine, someone } from './command-line.ts';
+import { fakeServer, listening } from './fake-servers.ts';
+import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
+
+let people: PairAndPeople;
+beforeAll(async () => {
+  people = await pairAndPeople();
+});
+afterAll(() => people.close());
+
+interface Finding {
+  readonly check: string;
+  readonly state: string;
+  readonly found: string;
+  readonly remedy?: string;
+}
+
+async function findingsOf(
+  { svault }: CommandLine,
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly findings: Readonly<Record<string, Finding>> }> {
+  const { code, out } = await svault(['doctor', ...args, '--json']);
+  const findings = JSON.parse(out) as readonly Finding[];
+  return { code, findings: Object.fromEntries(findings.map((each) => [each.check, each])) };
+}
+
+const matching = (text: RegExp): string => expect.stringMatching(text) as string;
+
+test('doctor finds nothing wrong with a pair that works, and says what it looked at', async () => {
+  const { code, findings } = await findingsOf(people.admin);
+  const states = Object.values(findings).map(({ check, state }) => [check, state]);
+  expect({ code, states }).toEqual({
+    code: 0,
+    states: [
+      ['client', 'ok'],
+      ['control plane', 'ok'],
+      ['clock of control plane', 'ok'],
+      ['certificate of control plane', 'skipped'],
+      ['API version', 'ok'],
+      ['login', 'ok'],
+      ['vault', 'ok'],
+      ['binding', 'ok'],
+      ['webhook', 'ok'],
+      ['clock of webhook', 'ok'],
+      ['certificate of webhook', 'skipped'],
+      ['limits', 'ok'],
+      ['backups', 'skipped'],
+    ],
+  });
+});
+
+test('doctor with an agent’s key looks at what an agent may know', async () => {
+  const { code, findings } = await findingsOf(await people.agent('patient', 'github'));
+  expect({ code, login: findings['login'] }).toMatchObject({
+    code: 0,
+    login: { found: 'an agent with 1 grants' },
+  });
+});
+
+test('doctor says of a webhook that is away and of a locked vault what to do: exit 8', async () => {
+  const other = await pairAndPeople();
+  try {
+    await other.admin.svault(['vault', 'lock']);
+    await other.pair.stop('webhook');
+    const { code, findings } = await findingsOf(other.admin);
+    expect(code).toBe(8);
+    expect(findings).toMatchObject({
+      vault: { state: 'warning', remedy: 'svault vault unlock' },
+      binding: { state: 'problem', remedy: matching(/does it run/) },
+      webhook: { state: 'problem' },
+    });
+    const { err } = await other.admin.svault(['doctor']);
+    expect(err).toMatch(/^vault: svault vault unlock\n(?:.*\n)*error: 2 problems with .*\n$/);
+  } finally {
+    await other.close();
+  }
+});
+
+const ownerAt = (url: string): CommandLine =>
+  someone({ SVAULT_BASE_URL: url, SVAULT_KEY: newKey('svadmin') });
+
+test('doctor finds a clock that is two minutes ahead', async () => {
+  const date = new Date(Date.now() + 120_000).toUTCString();
+  const { url } = await fakeServer(() => ({ headers: { date }, body: { status: 'ok' } }));
+  const { code, findings } = await findingsOf(ownerAt(url));
+  expect(code).toBe(8);
+  expect(findings['clock of control plane']).toMatchObject({
+    state: 'problem',
+    found: matching(/^it is 1(?:19|20|21) s ahead of this machine$/),
+    remedy: matching(/NTP/),
+  });
+});
+
+test('doctor says of an address where nothing listens, and of one whose certificate does not verify, how to go on', async () => {
+  const nobody = await findingsOf(ownerAt('http://127.0.0.1:1'));
+  expect(nobody.code).toBe(8);
+  expect(nobody.findings['control plane']).toMatchObject({
+    state: 'problem',
+    found: matching(/127\.0\.0\.1:1.*nothing listens/),
+    remedy: matching(/^curl -v http:\/\/127\.0\.0\.1:1\/readyz /),
+  });
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }]);
+  const url = await listening(createServer({ key, cert }));
+  const unknown = await findingsOf(ownerAt(url.replace('http://127.0.0.1', 'https://localhost')));
+  expect(unknown.findings['control plane']?.found).toMatch(
+    /^the certificate of localhost:\d+ does not verify/,
+  );
+});
+
+test('doctor looks at the newest backup of a folder: none, an old one, a new one', async () => {
+  const folder = join(people.admin.dir, 'backups');
+  mkdirSync(folder);
+  const backups = async (): Promise<Finding | undefined> =>
+    (await findingsOf(people.admin, '--backups', folder)).findings['backups'];
+  expect(await backups()).toMatchObject({ state: 'problem', remedy: matching(/backup FILE/) });
+  writeFileSync(join(folder, 'old.db'), '');
+  const tenDaysAgo = Date.now() / 1_000 - 10 * 86_400;
+  utimesSync(join(folder, 'old.db'), tenDaysAgo, tenDaysAgo);
+  expect(await backups()).toMatchObject({ state: 'warning', found: matching(/is 10 days old$/) });
+  writeFileSync(join(folder, 'new.db'), '');
+  expect(await backups()).toMatchObject({ state: 'ok' });
+  expect(await findingsOf(people.admin, '--backups', join(folder, 'gone'))).toMatchObject({ code: 8 });
+});
