@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type CommandLine, type Outcome, someone } from './command-line.ts';
 
@@ -67,6 +68,31 @@ test('prints what it wrote for programs, and nothing else', async () => {
   );
 });
 
+describe('the image, which is on no registry', () => {
+  const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+  const BUILD =
+    /^ {4}image: .*svault-webhook:.*\n {4}build:\n {6}context: \$\{SVAULT_SOURCES:\?.*\n {6}dockerfile: (.*)$/m;
+
+  test('is built from the checkout that the client runs from, also after --force', async () => {
+    expect((await init('--method', 'custom', ...URLS)).code).toBe(0);
+    expect(text('.env')).toContain(`\nSVAULT_SOURCES=${CHECKOUT}\n`);
+    const [, dockerfile = ''] = BUILD.exec(text('compose.yaml')) ?? [];
+    expect(existsSync(join(CHECKOUT, dockerfile))).toBe(true);
+    expect((await init('--force')).code).toBe(0);
+    expect(text('compose.yaml')).toMatch(BUILD);
+    expect(text('README.md')).toContain('docker compose build --pull');
+  });
+
+  test('is the one that is named, and then nothing is built', async () => {
+    const image = 'SVAULT_WEBHOOK_IMAGE=registry.example.org/svault-webhook:7';
+    expect((await init('--method', 'custom', ...URLS, ...set(image))).code).toBe(0);
+    expect(text('.env')).toContain(`\n${image}\n`);
+    expect(text('.env')).not.toContain('SVAULT_SOURCES');
+    expect(text('compose.yaml')).not.toContain('build:');
+    expect(text('README.md')).toContain('docker load --input FILE');
+  });
+});
+
 describe('the tunnel’s secret', () => {
   test('comes on stdin too', async () => {
     const args = ['webhook', 'init', folder, '--method', 'cloudflared', ...URLS];
@@ -130,6 +156,11 @@ describe('missing and invalid answers', () => {
     ['ngrok', ['SVAULT_WEBHOOK_PORT=80'], /there is no such value with ngrok/],
     ['custom', ['SV_EGRESS_ALLOW=a\nSV_LOG_LEVEL=x'], /only visible characters/],
     ['custom', ['SVAULT_WEBHOOK_IMAGE=x${y}'], /only visible characters/],
+    [
+      'custom',
+      ['SVAULT_SOURCES=/nonexistent'],
+      /\/nonexistent is no checkout of svault: it has no compose\//,
+    ],
     ['custom', ['SV_WEBHOOK_MASTER_KEY=x'], /there is no such value/],
     ['custom', ['SV_LOG_LEVEL=info', 'SV_LOG_LEVEL=debug'], /is there twice/],
     ['custom', ['hunter2'], /^error: --set takes KEY=VALUE; KEY is one of SV_WEBHOOK_URL, [^\n]*\n$/],

@@ -44,6 +44,9 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
     const build = / {4}build:\n {6}context: .*\n {6}dockerfile: .*\n/;
     expect(services(ours)).toMatch(build);
     expect(services(textOf(method, 'compose.yaml'))).toBe(services(ours).replace(build, ''));
+    const built = composeProject(method, { ...valuesFor(method), more: { SVAULT_SOURCES: '/srv/svault' } });
+    const context = /context: \$\{SVAULT_SOURCES:\?set SVAULT_SOURCES in .env [^}]*\}/;
+    expect(services(built[0]?.text ?? '').replace(context, 'context: ../../..')).toBe(services(ours));
   });
 
   it('does not start without its required settings, and says where to set them', () => {

@@ -25,6 +25,8 @@ export async function bundle(folder: string, options: BuildOptions): Promise<rea
     logLevel: 'warning',
     minify: false,
     legalComments: 'none',
+    // What is bundled has no sources beside it, which this would lead to.
+    define: { 'import.meta.dirname': 'undefined' },
     ...options,
     plugins: [englishOnly(), ...(options.plugins ?? [])],
   });

@@ -4,6 +4,9 @@ import { parseBaseUrl, safeAddress } from '../http/service-address.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { moreSettings } from '@svault/compose/webhook-project/env-file';
 import type { TunnelMethod } from '@svault/compose/webhook-project/tunnel-methods';
+import { DOCKERFILE } from '@svault/compose/webhook-project/compose-file';
+import { resolve } from 'node:path';
+import { isCheckout } from './own-sources.ts';
 import { TUNNELS } from '@svault/compose/webhook-project/tunnels/tunnels';
 
 /** In .env these begin a comment, a variable, a quotation or an escape. */
@@ -58,14 +61,17 @@ export const readServiceUrl = (text: string): string => {
 };
 
 export const readOther = (name: string, text: string): string => {
-  if (!isHarmless(text))
+  const value = name === 'SVAULT_SOURCES' ? resolve(text) : text;
+  if (!isHarmless(value))
     throw usage(`--set ${name}: only visible characters, without white space and any of # $ " ' \` \\`);
+  if (name === 'SVAULT_SOURCES' && !isCheckout(value))
+    throw usage(`--set ${name}: ${value} is no checkout of svault: it has no ${DOCKERFILE}`);
   if (
     name === 'SVAULT_WEBHOOK_PORT' &&
-    !(/^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535)
+    !(/^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535)
   )
     throw usage(`--set ${name}: a port is a number from 1 to 65535`);
-  return text;
+  return value;
 };
 
 const isHarmless = (text: string): boolean => HARMLESS.test(text) && !SPECIAL.test(text);

@@ -10,21 +10,31 @@ const WRITER: Readonly<Record<ProjectKind, string>> = {
   repository: 'compose/scripts/write-projects.ts writes this file',
 };
 
-/** Where the sources are, it is built from them. */
-const BUILD: Readonly<Record<ProjectKind, string>> = {
-  init: '',
-  repository: `    build:
-      context: ../../..
-      dockerfile: compose/webhook.Dockerfile
-`,
+/** In a checkout, what the image is built from. */
+export const DOCKERFILE = 'compose/webhook.Dockerfile';
+
+/** Where what it is built from is: in the repository, in the checkout that .env names, or nowhere. */
+const buildFrom = (checkout: string): string => `    build:
+      context: ${checkout}
+      dockerfile: ${DOCKERFILE}
+`;
+const BUILDS: Readonly<Record<ProjectBuild, string>> = {
+  here: buildFrom('../../..'),
+  checkout: buildFrom(
+    '${SVAULT_SOURCES:?set SVAULT_SOURCES in .env to a checkout of svault, from which the image is built}',
+  ),
+  nowhere: '',
 };
+
+/** What the image of a project is built from; nowhere: the engine has it, or pulls it. */
+type ProjectBuild = 'here' | 'checkout' | 'nowhere';
 
 /**
  * compose.yaml. Of the webhook's image it expects that its entry point is the program, that `node` is on its path, and that
  * its folder /var/lib/svault can be written to by everybody (mode 1777): a new volume takes that over, and the program runs as
  * the user who owns the secrets.
  */
-export function composeFile(method: TunnelMethod, kind: ProjectKind = 'init'): string {
+export function composeFile(method: TunnelMethod, kind: ProjectKind, build: ProjectBuild): string {
   const { title, services, webhookExtras = '', secret } = TUNNELS[method];
   return `# A webhook of svault, reached by way of ${title}.
 # Settings are in .env, secrets in secrets/. ${WRITER[kind]}: put changes of your own
@@ -46,7 +56,7 @@ services:
   webhook:
     <<: *hardened
     image: \${SVAULT_WEBHOOK_IMAGE:-${WEBHOOK_IMAGE}}
-${BUILD[kind]}    # A setting that is misspelt in .env is one that the program does not start with.
+${BUILDS[build]}    # A setting that is misspelt in .env is one that the program does not start with.
     env_file: .env
     environment:
       SV_WEBHOOK_URL: \${SV_WEBHOOK_URL:?set SV_WEBHOOK_URL in .env to the address at which this webhook is reached}

@@ -1,5 +1,5 @@
 import { composeFile } from './compose-file.ts';
-import { type ProjectValues, envFile } from './env-file.ts';
+import { type ProjectValues, envFile, isBuilt } from './env-file.ts';
 import { makeSecretsScript } from './make-secrets.ts';
 import type { ProjectFile } from './project-file.ts';
 import { privateFolders } from './project-secrets.ts';
@@ -15,8 +15,9 @@ const IGNORE_FILE = '.gitignore';
 
 /** All files of a project but its secrets, as `svault webhook init` writes them. */
 export function composeProject(method: TunnelMethod, values: ProjectValues): readonly ProjectFile[] {
+  const build = isBuilt(values) ? 'checkout' : 'nowhere';
   return [
-    { path: COMPOSE_FILE, text: composeFile(method) },
+    { path: COMPOSE_FILE, text: composeFile(method, 'init', build) },
     { path: ENV_FILE, text: envFile(method, values) },
     { path: README_FILE, text: readmeFile(method, values) },
     { path: IGNORE_FILE, text: unshared(method).join('') },
@@ -40,7 +41,7 @@ const exampleFor = (method: TunnelMethod): ProjectValues => ({
 export function repositoryProject(method: TunnelMethod): readonly ProjectFile[] {
   const values = exampleFor(method);
   return [
-    { path: COMPOSE_FILE, text: composeFile(method, 'repository') },
+    { path: COMPOSE_FILE, text: composeFile(method, 'repository', 'here') },
     { path: '.env.example', text: envFile(method, values, 'repository') },
     { path: README_FILE, text: readmeFile(method, values, 'repository') },
     { path: IGNORE_FILE, text: ['/.env\n', ...unshared(method)].join('') },

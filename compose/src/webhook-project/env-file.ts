@@ -18,6 +18,10 @@ export interface ProjectValues {
 
 /** What may be set besides: by default that, or an example of it. */
 const MORE = {
+  SVAULT_SOURCES: {
+    value: '/home/me/svault',
+    about: 'The checkout of svault that the image is built from, where the engine does not have it.',
+  },
   SVAULT_WEBHOOK_IMAGE: { value: WEBHOOK_IMAGE, about: 'What runs.' },
   SVAULT_WEBHOOK_PORT: { value: '8090', about: 'Where it listens on this machine.' },
   SV_EGRESS_ALLOW: {
@@ -40,6 +44,9 @@ const MORE = {
       'After a stop signal, so many seconds of answering while GET /readyz says 503 already: for a proxy that asks there.',
   },
 } as const;
+
+/** Whether the project's image is built from a checkout on its machine. */
+export const isBuilt = ({ more }: Pick<ProjectValues, 'more'>): boolean => 'SVAULT_SOURCES' in more;
 
 /** Names that `ProjectValues.more` may have. */
 export const moreSettings = (method: TunnelMethod): readonly string[] =>
@@ -64,7 +71,8 @@ const HEAD: Readonly<Record<ProjectKind, string>> = {
 export function envFile(method: TunnelMethod, values: ProjectValues, kind: ProjectKind = 'init'): string {
   const { webhookUrl, serviceUrl, projectName, owner, more } = values;
   const line = (name: string, value: string): string => `${name}=${value}`;
-  const optional = moreSettings(method).map((name) => {
+  const names = moreSettings(method).filter((name) => name !== 'SVAULT_SOURCES' || isBuilt(values));
+  const optional = names.map((name) => {
     const { value, about } = MORE[name as keyof typeof MORE];
     return `# ${about}\n${name in more ? line(name, more[name] ?? '') : `#${line(name, value)}`}`;
   });

@@ -1,20 +1,21 @@
+import { type ProjectValues, isBuilt } from './env-file.ts';
 import type { ProjectKind } from './project-file.ts';
 import type { TunnelMethod } from './tunnel-methods.ts';
 import { TUNNELS } from './tunnels/tunnels.ts';
 
-interface Addresses {
-  readonly webhookUrl: string;
-  readonly serviceUrl: string;
-}
+type Addresses = Pick<ProjectValues, 'webhookUrl' | 'serviceUrl' | 'more'>;
 
 /** README.md: one page for the operator of the machine. */
-export function readmeFile(method: TunnelMethod, addresses: Addresses, kind: ProjectKind = 'init'): string {
-  const { webhookUrl, serviceUrl } = addresses;
+export function readmeFile(method: TunnelMethod, values: Addresses, kind: ProjectKind = 'init'): string {
+  const { webhookUrl, serviceUrl } = values;
   const { title, tls, before, secret, folders = [] } = TUNNELS[method];
   const kept = ['secrets/', ...folders.map((folder) => `${folder}/`)]
     .map((name) => `\`${name}\``)
     .join(' and ');
-  const { origin, start, stop, startAgain, update, envName, maker } = WORDS[kind](webhookUrl);
+  const { origin, start, stop, startAgain, update, envName, maker } = WORDS[kind](
+    webhookUrl,
+    isBuilt(values),
+  );
   return `# A webhook of svault
 
 It holds the credentials of your vault at ${serviceUrl}, on this machine, and delivers them at
@@ -87,9 +88,18 @@ out of other people's backups.
 `;
 }
 
+const BUILT = `The first start builds the image from the checkout of svault that \`SVAULT_SOURCES\` in \`.env\` names. For a machine without
+one: build it where there is one (\`docker compose build\` here, or its compose/webhook.Dockerfile), and bring it over with
+\`docker save\` and \`docker load\`.`;
+
+const GIVEN = `\`SVAULT_WEBHOOK_IMAGE\` in \`.env\` names the image. It has to be on this machine, or where docker can pull it from: a file of
+\`docker save\` is taken in by \`docker load --input FILE\`.`;
+
 const WORDS = {
-  init: (webhookUrl: string) => ({
-    origin: '',
+  init: (webhookUrl: string, built: boolean) => ({
+    origin: `
+${built ? BUILT : GIVEN}
+`,
     start: `\`\`\`sh
 svault webhook up        # starts it and waits until it is healthy
 svault webhook bind      # binds it to the control plane: compare the fingerprint, then say yes (admin)
@@ -104,7 +114,7 @@ in \`secrets/setup.token\`.`,
 
 \`\`\`sh
 svault webhook init --force .    # writes compose.yaml and this file anew; .env and secrets stay
-svault webhook up
+${built ? 'docker compose build --pull      # from what SVAULT_SOURCES has now\n' : ''}svault webhook up
 \`\`\``,
     envName: '.env',
     maker: '`init`',

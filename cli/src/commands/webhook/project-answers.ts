@@ -8,6 +8,7 @@ import type { Invocation } from '../../invocation.ts';
 import { askLine } from '../../secret-input/ask.ts';
 import { readSecret } from '../../secret-input/read-secret.ts';
 import type { Project } from '../../webhook-project/project-folder.ts';
+import { ownSources } from '../../webhook-project/own-sources.ts';
 import { readOther, readServiceUrl, readWebhookUrl } from '../../webhook-project/project-settings.ts';
 
 interface Asked {
@@ -42,6 +43,8 @@ export async function gatherAnswers(invocation: Invocation, asked: Asked): Promi
   if (before !== undefined) return answersOf(before, asked);
   const login = given.has('SV_WEBHOOK_SERVICE_URL') ? undefined : await baseUrlOfLogin(invocation);
   const known = new Map(given);
+  const sources = given.has('SVAULT_WEBHOOK_IMAGE') ? undefined : ownSources();
+  if (sources !== undefined && !known.has('SVAULT_SOURCES')) known.set('SVAULT_SOURCES', sources);
   if (login !== undefined) known.set('SV_WEBHOOK_SERVICE_URL', login);
   if (!canAsk(invocation)) nothingMissing(asked, known);
   const valueOf = async (name: string, question: string): Promise<string> =>
@@ -53,8 +56,9 @@ export async function gatherAnswers(invocation: Invocation, asked: Asked): Promi
   const serviceUrl = readServiceUrl(
     await valueOf('SV_WEBHOOK_SERVICE_URL', 'Address of the control plane that may bind it (https://…):'),
   );
+  if (!hasImage(known)) known.set('SVAULT_SOURCES', await askLine(invocation, ASK_SOURCES));
   const more = moreSettings(method).flatMap((name) => {
-    const text = given.get(name);
+    const text = known.get(name);
     return text === undefined ? [] : [[name, readOther(name, text)] as const];
   });
   return { webhookUrl, serviceUrl, more: Object.fromEntries(more) };
@@ -62,20 +66,31 @@ export async function gatherAnswers(invocation: Invocation, asked: Asked): Promi
 
 function answersOf({ method, values, folder }: Project, { given }: Asked): Answers {
   const { secret } = TUNNELS[method];
+  const sources = values.get('SVAULT_SOURCES');
   const changed = [...given.keys()].filter((name) => name !== secret?.name);
   if (changed.length > 0) throw usage(`${folder}/.env stays as it is: change ${changed.join(', ')} there`);
   return {
     webhookUrl: readWebhookUrl(method, values.get('SV_WEBHOOK_URL') ?? ''),
     serviceUrl: readServiceUrl(values.get('SV_WEBHOOK_SERVICE_URL') ?? ''),
-    more: {},
+    more: sources === undefined ? {} : { SVAULT_SOURCES: sources },
   };
 }
+
+/** Whether it is said where the image comes from, which is on no registry. */
+const hasImage = (known: ReadonlyMap<string, string>): boolean =>
+  known.has('SVAULT_SOURCES') || known.has('SVAULT_WEBHOOK_IMAGE');
+
+const ASK_SOURCES = 'Folder of a checkout of svault, from which the image is built:';
 
 function nothingMissing({ method, given, there }: Asked, known: ReadonlyMap<string, string>): void {
   const { secret } = TUNNELS[method];
   const missing = ['SV_WEBHOOK_URL', 'SV_WEBHOOK_SERVICE_URL'].filter((name) => !known.has(name));
-  if (missing.length === 0) return;
   const wanted = missing.map((name) => `--set ${name}=https://…`);
+  if (!hasImage(known))
+    wanted.push(
+      '--set SVAULT_SOURCES=FOLDER (a checkout of svault, from which the image is built) or --set SVAULT_WEBHOOK_IMAGE=NAME (of one that docker has or can pull)',
+    );
+  if (wanted.length === 0) return;
   if (secret !== undefined && !given.has(secret.name) && !there.has(secret.path))
     wanted.push(`--set ${secret.name}=@FILE (or on stdin)`);
   throw usage(`missing: ${wanted.join(', ')}`);
