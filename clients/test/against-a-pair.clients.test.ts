@@ -8,7 +8,7 @@ import { jwkThumbprint } from '@svault/shared/sealed';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type AgentsOfPair, agentsOfPair } from './support/agents-of-pair.ts';
-import { type Call, type Outcome, PACKED_CLIENTS } from './support/packed-clients.ts';
+import { type Call, type InstalledClient, type Outcome, PACKED_CLIENTS } from './support/packed-clients.ts';
 
 const SECRET = `the secret of ${randomToken()}`;
 
@@ -26,9 +26,9 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
   if (missing)
     process.stderr.write(`\nNOT TESTED: ${client.name}, whose toolchain is not installed here\n\n`);
   const folder = tempDir();
-  let drive: ReturnType<typeof client.install>;
-  beforeAll(() => {
-    if (!missing) drive = client.install(folder.path);
+  let drive: InstalledClient['drive'];
+  beforeAll(async () => {
+    if (!missing) ({ drive } = await client.install(folder.path));
   });
   afterAll(() => folder.remove());
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { type Call, type Outcome, PACKED_CLIENTS } from './support/packed-clients.ts';
+import { type Call, type InstalledClient, type Outcome, PACKED_CLIENTS } from './support/packed-clients.ts';
 import { type Answering, type RogueServer, json, startRogueServer } from './support/rogue-server.ts';
 import { ROOT } from './support/run.ts';
 
@@ -57,9 +57,9 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
   if (missing)
     process.stderr.write(`\nNOT TESTED: ${client.name}, whose toolchain is not installed here\n\n`);
   const folder = tempDir();
-  let drive: ReturnType<typeof client.install>;
-  beforeAll(() => {
-    if (!missing) drive = client.install(folder.path);
+  let drive: InstalledClient['drive'];
+  beforeAll(async () => {
+    if (!missing) ({ drive } = await client.install(folder.path));
   });
   afterAll(() => folder.remove());
 

@@ -10,7 +10,7 @@ if (!hasPython)
   process.stderr.write('\nNOT TESTED: the types of the client for Python, which is not installed here\n\n');
 
 test.skipIf(!hasPython)('the Python client passes the strict checks of mypy', async () => {
-  const mypy = [pythonEnvironment(), '-m', 'mypy', '--strict', '--no-incremental', 'svault'];
+  const mypy = [await pythonEnvironment(), '-m', 'mypy', '--strict', '--no-incremental', 'svault'];
   expect(await run(mypy, { cwd: join(PYTHON_CLIENT, 'src') })).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Success: no issues found in \d+ source files\n$/),

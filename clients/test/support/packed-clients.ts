@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { hasPython, installWheel, pythonEnvironment } from './python.ts';
@@ -43,60 +43,66 @@ export interface Outcome {
 
 type Environment = Readonly<Record<string, string>>;
 
+/** A packed client in an empty folder. */
+export interface InstalledClient {
+  /** What runs a program that uses it, before the program's file. */
+  readonly interpreter: readonly string[];
+  readonly env: Environment;
+  /** Runs calls in one process of the client's driver. */
+  drive(env: Environment, calls: readonly Call[]): Promise<readonly Outcome[]>;
+}
+
 export interface PackedClient {
   readonly name: string;
   readonly isInstalled: boolean;
   /** What the constructor throws for options that cannot be. */
   readonly usageError: string;
-  /** Packs the client and installs it into an empty folder. @returns how its driver is run there */
-  install(folder: string): (env: Environment, calls: readonly Call[]) => Promise<readonly Outcome[]>;
+  /** Packs the client and installs it. @param folder an empty one; programs that use the client lie in it */
+  install(folder: string): Promise<InstalledClient>;
 }
 
 const support = (name: string): string => join(ROOT, 'clients/test/support', name);
 
-const drive =
-  (driver: readonly string[], cwd: string, further: Environment = {}) =>
-  async (env: Environment, calls: readonly Call[]): Promise<readonly Outcome[]> => {
-    const { code, stdout, stderr } = await run([...driver, JSON.stringify(calls)], {
-      cwd,
-      env: { ...further, ...env },
-    });
+const installed = (
+  driver: string,
+  { interpreter, env, cwd }: Pick<InstalledClient, 'interpreter' | 'env'> & { readonly cwd: string },
+): InstalledClient => ({
+  interpreter,
+  env,
+  drive: async (further, calls) => {
+    const command = [...interpreter, driver, JSON.stringify(calls)];
+    const { code, stdout, stderr } = await run(command, { cwd, env: { ...env, ...further } });
     expect([code, stderr]).toEqual([0, '']);
     return JSON.parse(stdout) as Outcome[];
-  };
+  },
+});
 
-const NODE_CLIENT: PackedClient = {
+export const NODE_CLIENT: PackedClient = {
   name: 'the client for Node',
   isInstalled: true,
   usageError: 'TypeError',
-  install(folder) {
-    const project = join(folder, 'project');
-    mkdirSync(project);
-    writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
-    const tarball = mustRun([
-      process.execPath,
-      join(ROOT, 'scripts/pack.ts'),
-      'clients/node',
-      join(folder, 'packed'),
-    ]);
+  async install(folder) {
+    writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+    const pack = [process.execPath, join(ROOT, 'scripts/pack.ts'), 'clients/node', join(folder, 'packed')];
     const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
-    mustRun(['npm', 'install', ...options, tarball.trim()], { cwd: project });
-    copyFileSync(support('driver.mjs'), join(project, 'driver.mjs'));
-    return drive(['node', 'driver.mjs'], project);
+    await mustRun(['npm', 'install', ...options, await mustRun(pack)], { cwd: folder });
+    copyFileSync(support('driver.mjs'), join(folder, 'driver.mjs'));
+    return installed('driver.mjs', { interpreter: ['node'], env: {}, cwd: folder });
   },
 };
 
-const PYTHON_CLIENT: PackedClient = {
+export const PYTHON_CLIENT: PackedClient = {
   name: 'the client for Python',
   isInstalled: hasPython,
   usageError: 'ValueError',
-  install(folder) {
-    const python = pythonEnvironment();
-    const site = installWheel(python, folder);
+  async install(folder) {
+    const python = await pythonEnvironment();
+    const site = await installWheel(python, join(folder, 'packed'));
     // -S: none of the libraries of the environment, but for what sealed deliveries take.
-    const libraries = mustRun([python, '-c', 'import cryptography; print(cryptography.__path__[0])']).trim();
-    const PYTHONPATH = `${site}:${dirname(libraries)}`;
-    return drive([python, '-S', '-W', 'error', support('driver.py')], folder, { PYTHONPATH });
+    const interpreter = [python, '-S', '-W', 'error'];
+    const libraries = await mustRun([python, '-c', 'import cryptography; print(cryptography.__path__[0])']);
+    const env = { PYTHONPATH: `${site}:${dirname(libraries)}` };
+    return installed(support('driver.py'), { interpreter, env, cwd: folder });
   },
 };
 

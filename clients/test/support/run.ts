@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -14,41 +15,44 @@ export interface Finished {
 
 /** Runs a program without the machine's proxies and settings. */
 export async function run(
-  command: readonly string[],
+  [program = '', ...args]: readonly string[],
   options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<Finished> {
-  const [program = '', ...args] = command;
   const { HOME = '' } = process.env;
   const child = spawn(program, args, {
     env: { PATH: MACHINE_PATH, HOME, NO_PROXY: '*', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   });
-  const closed = new Promise<number | null>((resolve, reject) => {
-    child.once('close', resolve).once('error', reject);
-  });
-  const [code, out, err] = await Promise.all([
-    closed,
+  const [[code], out, err] = await Promise.all([
+    once(child, 'close') as Promise<[number | null]>,
     child.stdout.setEncoding('utf8').toArray() as Promise<string[]>,
     child.stderr.setEncoding('utf8').toArray() as Promise<string[]>,
   ]);
   return { code, stdout: out.join(''), stderr: err.join('') };
 }
 
-/** Runs a step of a test's set-up with the machine's own environment. @throws Error with what the program wrote */
-export function mustRun(command: readonly string[], options: { readonly cwd?: string } = {}): string {
-  const [program = '', ...args] = command;
-  const { status, stdout, stderr, error } = spawnSync(program, args, {
-    encoding: 'utf8',
-    env: { ...process.env, PATH: MACHINE_PATH },
+/**
+ * Runs a step of a test's set-up with the machine's own environment.
+ * @returns what it wrote, without the last line break
+ * @throws Error with what it wrote
+ */
+export async function mustRun(
+  command: readonly string[],
+  options: { readonly cwd?: string } = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await run(command, {
     ...options,
+    env: { ...ENVIRONMENT, PATH: MACHINE_PATH },
   });
-  if (status !== 0) throw new Error(`${command.join(' ')} failed: ${error?.message ?? ''}${stdout}${stderr}`);
-  return stdout;
+  if (code !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`);
+  return stdout.trimEnd();
 }
 
 export const isInstalled = (...[program = '', ...args]: readonly string[]): boolean =>
   spawnSync(program, args, { stdio: 'ignore', env: { ...process.env, PATH: MACHINE_PATH } }).status === 0;
+
+const ENVIRONMENT = process.env as Readonly<Record<string, string>>;
 
 /** The machine's own Node comes before the one among the packages, since agents run on what is there. */
 const MACHINE_PATH = [...(process.env['PATH'] ?? '').split(delimiter)]
