@@ -1,25 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
-import { launchChromium } from '@svault/test-kit/chromium';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { usePage } from '@svault/test-kit/use-page';
+import { PAGE_NAMES, type WebhookPage } from '@svault/test-kit/webhook-pages';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pair, startPair } from '../src/pair.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser?.close());
-
+const own = usePage();
+const { heading, expectGoodToLookAt } = own;
 const dir = tempDir();
 let pair: Pair;
 let setupToken: string;
-let context: BrowserContext;
-let page: Page;
-/** What the browser complained about: blocked styles, failed loads, errors. */
-let complaints: string[];
 
 beforeAll(async () => {
   pair = await startPair({ dir: dir.path, env: { SV_LOG_LEVEL: 'warn' } });
@@ -30,97 +21,136 @@ afterAll(async () => {
   dir.remove();
 });
 
-beforeEach(async () => {
-  context = await browser.newContext();
-  page = await context.newPage();
-  complaints = [];
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico'))
-      complaints.push(message.text());
-  });
-});
-afterEach(() => context.close());
-
 const ownerLink = async (): Promise<string> =>
   /https?:\S+/.exec(await pair.run('control-plane', 'owner-link'))![0];
 
 async function unbind(): Promise<void> {
-  await pair.admin.call('DELETE', '/api/webhook');
+  if (await isBound()) await pair.admin.call('DELETE', '/api/webhook');
   await pair.run('webhook', 'unseal-bind');
+}
+
+async function openBindPage(): Promise<void> {
+  await unbind();
+  await own.page.goto(`${pair.webhookUrl}/bind`);
 }
 
 /** Presses Enter where the page has put the focus, or on the first button that Tab reaches. */
 async function confirmByKeyboard(): Promise<void> {
-  if ((await page.locator('button:focus, input:focus').count()) === 0) await page.keyboard.press('Tab');
-  await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
+  if ((await own.page.locator('button:focus, input:focus').count()) === 0)
+    await own.page.keyboard.press('Tab');
+  await own.press('Enter');
 }
 
-const heading = (): Promise<string | null> => page.locator('h1').textContent();
-const fingerprint = (): Promise<string | null> => page.locator('.fingerprint').textContent();
-
-async function expectAccessible(): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, help }) => `${id}: ${help}`)).toEqual([]);
+async function enterToken(token = setupToken): Promise<void> {
+  await own.page.keyboard.type(token);
+  await confirmByKeyboard();
 }
+
+const fingerprint = (): Promise<string | null> => own.page.locator('.fingerprint').textContent();
+const click = async (name: string): Promise<void> => {
+  await Promise.all([own.page.waitForEvent('load'), own.page.getByRole('button', { name }).click()]);
+};
+const isBound = async (): Promise<boolean> =>
+  (await pair.admin.call<{ bound: boolean }>('GET', '/api/webhook')).bound;
+
+/** How each page of the webhook is reached. A new page has no row yet, which does not compile. */
+const PAGES: Readonly<Record<WebhookPage['name'], () => Promise<unknown>>> = {
+  'set-up-token': openBindPage,
+  connect: async () => {
+    await openBindPage();
+    await enterToken();
+  },
+  cancelled: async () => {
+    await PAGES.connect();
+    await click('Cancel');
+  },
+  connected: async () => {
+    await own.page.goto(await ownerLink());
+    await click('Sign in');
+    await PAGES.connect();
+    await click('Connect');
+    await click('Bind webhook');
+    await own.page.goto(`${pair.webhookUrl}/bind`);
+  },
+  refused: async () => {
+    await openBindPage();
+    for (let tries = 0; tries < 11; tries++) await enterToken('wrong');
+  },
+  'not-found': () => own.page.goto(`${pair.webhookUrl}/`),
+};
+
+describe('the pages of a webhook', () => {
+  it.each(PAGE_NAMES)('the page %s is accessible, leads on, and looks like all others', async (name) => {
+    await PAGES[name]();
+    await expectGoodToLookAt(name, 'webhook');
+    expect(own.complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
+  });
+
+  it('say how long to wait after too many wrong set-up tokens', async () => {
+    await PAGES.refused();
+    expect(await own.page.getByRole('alert').textContent()).toMatch(/Try again in \d+ seconds?\.$/);
+  });
+
+  it('cancel: the link that was offered binds nothing afterwards', async () => {
+    await PAGES.connect();
+    const offered = await own.page.locator('input[name=connect_token]').inputValue();
+    await click('Cancel');
+    const body = new URLSearchParams({ connect_token: offered });
+    const answer = await fetch(`${pair.webhookUrl}/bind`, { method: 'POST', body, redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
+    expect(await isBound()).toBe(false);
+  });
+});
 
 describe('binding in a browser', () => {
   it('leads from the owner link to a bound webhook with the keyboard only', async () => {
-    await unbind();
-    await page.goto(await ownerLink());
-    await expectAccessible();
+    await own.page.goto(await ownerLink());
     await confirmByKeyboard();
     expect(await heading()).toBe('You are signed in');
 
-    await page.goto(`${pair.webhookUrl}/bind`);
-    await expectAccessible();
-    await page.keyboard.type(setupToken);
-    await confirmByKeyboard();
+    await openBindPage();
+    await enterToken();
     expect(await heading()).toBe('Connect this webhook');
-    await expectAccessible();
     const shownByWebhook = await fingerprint();
 
     await confirmByKeyboard();
-    expect(page.url()).toBe(`${pair.controlPlaneUrl}/vault/webhook-bind`);
+    expect(own.page.url()).toBe(`${pair.controlPlaneUrl}/vault/webhook-bind`);
     expect(await fingerprint()).toBe(shownByWebhook);
-    await expectAccessible();
-    expect((await pair.admin.call<{ bound: boolean }>('GET', '/api/webhook')).bound).toBe(false);
+    expect(await isBound()).toBe(false);
 
     await confirmByKeyboard();
     expect(await heading()).toBe('A webhook is bound');
     const bound = await pair.admin.call<{ bound: boolean; url: string }>('GET', '/api/webhook');
     expect([bound.bound, bound.url]).toEqual([true, pair.webhookUrl]);
-    expect(complaints).toEqual([]);
+    expect(own.complaints).toEqual([]);
   });
 
   it('asks who is not signed in to sign in, and goes on from there', async () => {
     await unbind();
-    await page.goto(/https?:\S+/.exec(await pair.run('webhook', 'bind-link'))![0]);
+    await own.page.goto(/https?:\S+/.exec(await pair.run('webhook', 'bind-link'))![0]);
     expect(await heading()).toBe('Sign in');
-    expect(page.url()).not.toContain('code=');
-    const signIn = await context.newPage();
+    expect(own.page.url()).not.toContain('code=');
+    const signIn = await own.context.newPage();
     await signIn.goto(await ownerLink());
     await Promise.all([signIn.waitForEvent('load'), signIn.getByRole('button').click()]);
-    await page.reload();
+    await own.page.reload();
     expect(await heading()).toBe('Bind this webhook?');
     await confirmByKeyboard();
     expect(await heading()).toBe('A webhook is bound');
   });
 
-  it('says that a wrong set-up token is wrong, and that a bound webhook is bound', async () => {
-    await unbind();
-    await page.goto(`${pair.webhookUrl}/bind`);
-    await page.keyboard.type('not the set-up token of this webhook');
-    await confirmByKeyboard();
-    expect(await page.getByRole('alert').textContent()).toContain('not the set-up token');
-    await page.keyboard.type(setupToken);
-    await confirmByKeyboard();
+  it('says that a wrong set-up token is wrong, and takes the right one after it', async () => {
+    await openBindPage();
+    await enterToken('not the set-up token of this webhook');
+    expect(await own.page.getByRole('alert').textContent()).toContain('not the set-up token');
+    await enterToken();
     expect(await heading()).toBe('Connect this webhook');
   });
 
   it('shows nothing inside a frame of another page', async () => {
     for (const url of [`${pair.webhookUrl}/bind`, `${pair.controlPlaneUrl}/vault/webhook-bind`]) {
-      await page.setContent(`<iframe src="${url}"></iframe>`);
-      const frame = await page.locator('iframe').elementHandle();
+      await own.page.setContent(`<iframe src="${url}"></iframe>`);
+      const frame = await own.page.locator('iframe').elementHandle();
       const content = await frame?.contentFrame();
       await content?.waitForLoadState().catch(() => undefined);
       expect(await content?.locator('main').count()).toBe(0);

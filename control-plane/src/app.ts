@@ -1,5 +1,6 @@
 import express, { type Express } from 'express';
 import { errorHandler } from '@svault/server-kit/error-handler';
+import type { PageIdentity } from '@svault/server-kit/html-page';
 import { apiHeaders } from '@svault/server-kit/security-headers';
 import { CREDENTIALS_PATH, createCredentialHandler } from './api/credentials/handler.ts';
 import { createClientAddress, createTrustsPeer } from './api/http/client-address.ts';
@@ -13,6 +14,7 @@ import { MCP_PATH } from './api/mcp/mcp-handler.ts';
 import { createMcpApi } from './api/mcp/routes.ts';
 import { createProxyHandler } from './api/mcp-proxy/proxy-handler.ts';
 import { createOauthApi } from './api/oauth/routes.ts';
+import { createErrorPages } from './api/pages/error-pages.ts';
 import { createPageSession, createSetSessionCookie } from './api/pages/page-session.ts';
 import { createPages } from './api/pages/routes.ts';
 import type { Context } from './context.ts';
@@ -45,6 +47,7 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.enable('case sensitive routing').enable('strict routing');
+  app.locals['identity'] = { program: 'control plane', url: baseUrl } satisfies PageIdentity;
 
   // First, and with headers of their own: these paths have to be fast.
   app.all(CREDENTIALS_PATH, createCredentialHandler(dependencies));
@@ -60,7 +63,10 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
     throw req.path.startsWith('/v1/') ? notAWebhook() : notFound();
   });
   app.use(
-    errorHandler({ statusOf: ERROR_STATUS, storageFailure: 'UNAVAILABLE', internal: 'INTERNAL', logger }),
+    errorHandler({
+      ...{ statusOf: ERROR_STATUS, storageFailure: 'UNAVAILABLE', internal: 'INTERNAL', logger },
+      sendPage: createErrorPages({ https }),
+    }),
   );
   return app;
 }

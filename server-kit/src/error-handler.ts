@@ -13,9 +13,14 @@ import { StorageFailure } from './storage-failure.ts';
  * @param options.uniform codes whose body is the same for every request, so that it is without the request's id
  */
 export function errorHandler<Code extends string>(
-  options: RefusalCodes<Code> & { readonly logger: Logger; readonly uniform?: readonly Code[] },
+  options: RefusalCodes<Code> & {
+    readonly logger: Logger;
+    readonly uniform?: readonly Code[];
+    /** Without it, browsers get JSON as well. */
+    readonly sendPage?: SendErrorPage;
+  },
 ): ErrorRequestHandler {
-  const { logger } = options;
+  const { logger, sendPage = () => false } = options;
   const uniform: readonly string[] = options.uniform ?? [];
   const refusalOf = createRefusalReader(options);
   return (error: unknown, req, res, _next) => {
@@ -27,19 +32,23 @@ export function errorHandler<Code extends string>(
     if (refusal.status >= 500) logger.error({ ...request, ...refusal.details, err: error }, 'request failed');
     else logger.debug({ ...request, reason }, 'request refused');
     if (res.headersSent) return void res.destroy();
-    sendRefusal(res, refusal, uniform.includes(refusal.code) ? {} : { requestId });
+    const further = uniform.includes(refusal.code) ? {} : { requestId };
+    sendRefusal(res, { ...refusal, details: { ...refusal.details, ...further } }, sendPage);
   };
 }
 
+/** Sends an error as a page to who looks at it in a browser. @returns false where it did not, so that JSON is sent */
+export type SendErrorPage = (res: Response, refusal: Refusal, closes: boolean) => boolean;
+
 /** A body that is too large is not read to its end, so the connection closes. */
-function sendRefusal(res: Response, refusal: Refusal, further: { readonly requestId?: string }): void {
+function sendRefusal(res: Response, refusal: Refusal, sendPage: SendErrorPage): void {
   const { status, details } = refusal;
   const { allow, retryAfter } = details;
   if (typeof allow === 'string') res.setHeader('Allow', allow);
   if (typeof retryAfter === 'number') res.setHeader('Retry-After', String(retryAfter));
   const closes = status === 413 || !res.req.complete;
-  const body = JSON.stringify({ ...refusalBody(refusal), ...further });
-  respond(res, { status, headers: JSON_CONTENT, body, closes });
+  if (sendPage(res, refusal, closes)) return;
+  respond(res, { status, headers: JSON_CONTENT, body: JSON.stringify(refusalBody(refusal)), closes });
 }
 
 /** After which a caller may try again when the database refused a write. */

@@ -1,63 +1,67 @@
+import { PAGE_SCRIPT } from './page-script.ts';
 import { PAGE_STYLE } from './page-style.ts';
+import { type SafeHtml, safeHtml } from './safe-html.ts';
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
+/** What is on each page of a program. */
+export interface PageIdentity {
+  readonly program: 'control plane' | 'webhook';
+  /** The program's public address. */
+  readonly url: string;
+}
+
+/** One page. */
+export interface PageContent {
+  /** Of the program's list of pages, each of which the browser tests visit. */
+  readonly name: string;
+  /** The heading. */
+  readonly title: string;
+  readonly body: SafeHtml;
+  /** Where the reader goes from here. Undefined only where the body ends with a form. */
+  readonly next: SafeHtml | undefined;
+  /** E-mail address of the signed-in user. */
+  readonly account?: string | undefined;
+  /** Whether the page has what {@link PAGE_SCRIPT} brings to life. */
+  readonly usesScript?: boolean;
+}
+
+const PURPOSES: Readonly<Record<PageIdentity['program'], string>> = {
+  'control plane': 'it decides who may use a credential, and never sees one.',
+  webhook: 'it holds your credentials.',
 };
 
-/** HTML that can be sent as it is. Only {@link safeHtml} makes it, so that no text passes for it. */
-export class SafeHtml {
-  readonly #text: string;
+/** A rounded square with a keyhole. */
+const MARK = safeHtml`<svg class="mark" viewBox="0 0 28 28" width="28" height="28" aria-hidden="true" focusable="false"><path
+ fill-rule="evenodd" d="M7 0h14a7 7 0 0 1 7 7v14a7 7 0 0 1-7 7H7a7 7 0 0 1-7-7V7a7 7 0 0 1 7-7zm7 6a5 5 0 0 0-2.4 9.4L10 22h8l-1.6-6.6A5 5 0 0 0 14 6z"/></svg>`;
 
-  /** @param parts escaped unless they are HTML themselves */
-  constructor(strings: TemplateStringsArray, parts: readonly HtmlPart[]) {
-    this.#text = String.raw({ raw: strings }, ...parts.map(htmlOf));
-  }
-
-  toString(): string {
-    return this.#text;
-  }
-}
-
-/** What a template of HTML takes: text, nested HTML, a list of either (one on a line), or nothing. */
-type HtmlPart = string | number | SafeHtml | undefined | readonly HtmlPart[];
-
-function htmlOf(part: HtmlPart): string {
-  if (part === undefined) return '';
-  if (part instanceof SafeHtml) return part.toString();
-  if (typeof part === 'object') return part.map(htmlOf).join('\n');
-  return String(part).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-}
-
-/**
- * The template tag that every page is written with: text between `${` and `}` is safe as element content and in a quoted
- * attribute. It is not called `html`, since Prettier would reformat such templates. A package for this many lines would be
- * one more to trust inside the process that holds credentials; those that are maintained also accept booleans and raw HTML.
- */
-export const safeHtml = (strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): SafeHtml =>
-  new SafeHtml(strings, parts);
-
-/** A server-rendered page without scripts, to be sent under {@link pageHeaders}. @param title the page's heading too */
-export function htmlPage(title: string, body: SafeHtml): string {
-  const heading = safeHtml`${title}`.toString();
+/** A whole page, to be sent under `pageHeaders`. */
+export function htmlPage(identity: PageIdentity, { usesScript = false, ...content }: PageContent): string {
+  const { name, title, body, next, account } = content;
+  const instance = identity.url.replace(/^https?:\/\//, '');
+  const page = safeHtml`<header>
+${MARK}
+<p class="product"><strong>svault</strong> <span class="instance">${instance}</span></p>
+${account === undefined ? undefined : safeHtml`<p class="account"><span class="unseen">Signed in as </span><bdi>${account}</bdi></p>`}
+</header>
+<main data-page="${name}">
+<h1>${title}</h1>
+${body}
+${next === undefined ? undefined : safeHtml`<div class="next">${next}</div>`}
+</main>
+<footer>
+<p>svault ${identity.program} at ${instance}: ${PURPOSES[identity.program]}</p>
+</footer>`;
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${heading} · svault</title>
+<title>${safeHtml`${title}`.toString()} · svault</title>
 <style>${PAGE_STYLE}</style>
 </head>
 <body>
-<main>
-<h1>${heading}</h1>
-${body.toString()}
-</main>
-</body>
+${page.toString()}
+${usesScript ? `<script>${PAGE_SCRIPT}</script>\n` : ''}</body>
 </html>
 `;
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { sha256, toBase64, utf8 } from '@svault/shared';
+import { PAGE_SCRIPT } from './page-script.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
@@ -33,7 +34,9 @@ export function apiHeaders(options: { readonly https: boolean }): RequestHandler
   };
 }
 
-const STYLE_SOURCE = `'sha256-${toBase64(sha256(utf8(PAGE_STYLE)))}'`;
+const hashSource = (text: string): string => `'sha256-${toBase64(sha256(utf8(text)))}'`;
+const STYLE_SOURCE = hashSource(PAGE_STYLE);
+const SCRIPT_SOURCE = hashSource(PAGE_SCRIPT);
 
 /**
  * Headers of a server-rendered page: no script, no style but the pages' own, forms only to the page's own origin and
@@ -67,4 +70,11 @@ export function pageHeaders(options: {
     res.setHeader('Cache-Control', 'no-store');
     middleware(req, res, next);
   };
+}
+
+/** Lets the page that is being sent run {@link PAGE_SCRIPT} and no other script. Called after {@link pageHeaders}. */
+export function allowPageScript(res: ServerResponse): void {
+  const policy = res.getHeader('Content-Security-Policy');
+  if (typeof policy === 'string')
+    res.setHeader('Content-Security-Policy', `${policy};script-src ${SCRIPT_SOURCE}`);
 }

@@ -11,6 +11,7 @@ import { countAnswers, createStrayCredentialCounter } from './http/metrics.ts';
 import { createRequestAuthentication } from './http/authenticate-request.ts';
 import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
 import { ApiError } from './errors.ts';
+import { createPages } from './http/pages.ts';
 import { stripPrefix } from './http/signed-message.ts';
 import { createForward } from './proxy/forward.ts';
 import { createCallThroughProxy } from './proxy/proxied-call.ts';
@@ -85,7 +86,8 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(createRefreshRoute({ receiveRequest, leases: refreshing.leases }));
   app.use(createHealthRoute({ ...context, receiveRequest }));
   app.use(...createProbeRoutes({ ...context, isLeaving: () => leaving?.aborted === true }));
-  app.use(createBindRoutes({ flow: context.bindFlow, serviceUrl, webhookUrl }));
+  const pages = createPages({ webhookUrl, isBound: context.bindFlow.isBound });
+  app.use(createBindRoutes({ flow: context.bindFlow, pages, serviceUrl }));
   app.use(createExchangeRoute({ ...context, receiveRequest, webhookUrl }));
   app.use((req) => {
     throw new ApiError(
@@ -95,7 +97,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   });
   // PROTOCOL.md SIG-58 and TIX-31: the same bytes for every refusal.
   const uniform = ['SIGNATURE_INVALID', 'TICKET_INVALID'] as const;
-  app.use(errorHandler({ ...REFUSAL_CODES, uniform, logger }));
+  app.use(errorHandler({ ...REFUSAL_CODES, uniform, logger, sendPage: pages.sendError }));
   return app;
 }
 

@@ -151,9 +151,9 @@ describe('the consent page', () => {
     const { text } = await open();
     const offered = [...text.matchAll(/name="agent" id="[^"]*" value="(agt_[^"]*)"/g)].map(([, id]) => id);
     expect(offered).toEqual([other, agentId]);
-    expect(text).not.toMatch(/ checked>/);
+    expect(text).not.toMatch(/ checked[ >]/);
     for (const id of [other, suspended]) await service.admin('DELETE', `/api/agents/${id}`);
-    expect((await open()).text).toMatch(new RegExp(`value="${agentId}" required>`));
+    expect((await open()).text).toMatch(new RegExp(`value="${agentId}" required `));
   });
 
   test('opening the page writes nothing', async () => {
@@ -216,19 +216,12 @@ describe('allowing', () => {
 });
 
 describe('an agent whose MCP is off', () => {
-  test('its checkbox switches MCP on, with an event that names the user', async () => {
+  test('Allow switches MCP on where the page says so, with an event that names the user', async () => {
     const off = await makeAgent('quiet', false);
     const { text } = await open();
-    expect(text).toContain(`name="mcp_${off}"`);
-    expect(text).not.toContain(`name="mcp_${agentId}"`);
-
-    const refused = await post(formOf(text, { agentId: off }));
-    expect([refused.status, alertOf(refused)]).toEqual([422, expect.stringContaining('MCP is off')]);
-    // The choice stays, and the form can be sent again.
-    expect(refused.text).toMatch(new RegExp(`value="${off}" required checked`));
-    expect((await service.admin('GET', `/api/agents/${off}`)).json.mcpEnabled).toBe(false);
-
-    const answer = await post(formOf(refused.text, { agentId: off, switchMcpOn: true }));
+    expect(text).toContain('Allow switches it on');
+    expect(Object.keys(fieldsOf(text)).filter((name) => name.startsWith('mcp'))).toEqual([`mcp_${off}`]);
+    const answer = await post(formOf(text, { agentId: off }));
     expect(locationOf(answer).searchParams.has('code')).toBe(true);
     expect((await service.admin('GET', `/api/agents/${off}`)).json.mcpEnabled).toBe(true);
     const { items } = (await service.admin('GET', `/api/audit?agentId=${off}&eventType=AGENT_UPDATED`)).json;
@@ -236,10 +229,27 @@ describe('an agent whose MCP is off', () => {
     await service.admin('DELETE', `/api/agents/${off}`);
   });
 
-  test('the checkbox of another agent does not switch MCP on', async () => {
+  test('Allow switches on nothing that the page did not name: where MCP was on then, it asks again', async () => {
+    const agent = await makeAgent('quiet');
+    const { text } = await open();
+    await service.admin('PATCH', `/api/agents/${agent}`, { body: { mcpEnabled: false } });
+    const refused = await post(formOf(text, { agentId: agent }));
+    expect([refused.status, alertOf(refused)]).toEqual([
+      422,
+      expect.stringContaining('MCP was switched off'),
+    ]);
+    expect((await service.admin('GET', `/api/agents/${agent}`)).json.mcpEnabled).toBe(false);
+    // The choice stays, and the form can be sent again.
+    expect(refused.text).toMatch(new RegExp(`value="${agent}" required checked`));
+    const answer = await post(formOf(refused.text, { agentId: agent }));
+    expect(locationOf(answer).searchParams.has('code')).toBe(true);
+    await service.admin('DELETE', `/api/agents/${agent}`);
+  });
+
+  test('the field of another agent does not switch MCP on', async () => {
     const [off, other] = [await makeAgent('quiet', false), await makeAgent('quieter', false)];
     const { text } = await open();
-    const fields = { ...formOf(text, { agentId: off }), [`mcp_${other}`]: 'on' };
+    const fields = { ...formOf(text, { agentId: off }), [`mcp_${off}`]: '' };
     expect((await post(fields)).status).toBe(422);
     for (const id of [off, other]) {
       expect((await service.admin('GET', `/api/agents/${id}`)).json.mcpEnabled).toBe(false);
@@ -427,7 +437,7 @@ test('the consent page of an account without an active agent shows how to create
   await accounts.stranger.call('POST', `${path}/suspend`);
   const page = await open({}, theirs);
   expect(page.status).toBe(200);
-  for (const words of ['There is no agent yet', '/api/agents', '"mcpEnabled":true', 'suspended'])
+  for (const words of ['There is no agent yet', 'svault agents create --name my-agent --mcp', 'suspended'])
     expect(textOf(page.text)).toContain(words);
   expect(page.text).not.toContain('<form');
   await accounts.stranger.call('POST', `${path}/resume`);
@@ -490,7 +500,7 @@ describe('an account with many agents', () => {
     const fields = { ...formOf(page.text, { agentId: first }), mcp: '' };
     const refused = await post(fields, theirs);
     expect([refused.status, refused.text.includes(`value="${first}" selected`)]).toEqual([422, true]);
-    const allowed = await post({ ...fields, mcp: 'on' }, theirs);
+    const allowed = await post(formOf(page.text, { agentId: first }), theirs);
     expect(locationOf(allowed).searchParams.has('code')).toBe(true);
 
     const copies = await copy(foreignAgent, 200);

@@ -81,7 +81,7 @@ describe('a CLI login', () => {
     const login = await beginLogin(service, {});
     const page = await decide(browser, login);
     expect([page.status, page.headers.get('location')]).toEqual([200, null]);
-    const code = /<p class="value">([A-Za-z0-9_-]{43})<\/p>/.exec(page.text)?.[1] ?? '';
+    const code = /<code class="value" id="copied">([A-Za-z0-9_-]{43})<\/code>/.exec(page.text)?.[1] ?? '';
     const { codeVerifier } = login;
     expect((await exchange(service, { code, codeVerifier })).status).toBe(200);
   });

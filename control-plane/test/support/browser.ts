@@ -67,7 +67,7 @@ export const textOf = (html: string): string =>
 /** The fields that a page's form carries. */
 export const fieldsOf = (page: string): Record<string, string> =>
   Object.fromEntries(
-    [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)].map(
+    [...page.matchAll(/<input type="hidden" name="([\w-]+)" value="([^"]*)"/g)].map(
       ([, name = '', value = '']) => [name, textOf(value)],
     ),
   );

@@ -6,7 +6,7 @@ export const AUTHORIZE = '/api/mcp-oauth/authorize';
 /** What a user chooses on the consent page. */
 export interface Choice {
   readonly agentId: string;
-  /** Ticks the box that switches MCP on for the agent. */
+  /** Sent where the page does not say it itself. */
   readonly switchMcpOn?: boolean;
   readonly decision?: 'allow' | 'deny';
 }

@@ -56,9 +56,11 @@ export function createBindFlow(deps: {
   const offers = createBindOffers({ clock });
   const wrongTokens = createSlidingWindow({ clock, limit: WRONG_TOKENS_PER_MINUTE, windowMs: 60_000 });
 
+  const isBound = (): boolean => deps.binding()?.complete === true;
+
   /** @throws ApiError SETUP_REQUIRED once a binding is complete, and after a restore until `unseal-bind` */
   const mustBeOpen = (): void => {
-    if (deps.binding()?.complete === true) throw alreadyBound();
+    if (isBound()) throw alreadyBound();
     if (deps.bindings.needsUnseal()) throw needsUnseal();
   };
 
@@ -94,6 +96,9 @@ export function createBindFlow(deps: {
       logger.info({ serviceUrl }, 'a binding code was made');
       return link;
     },
+    /** Drops a page's offer. */
+    cancel: (offerToken: string): void => void offers.take(offerToken),
+    isBound,
   };
 }
 

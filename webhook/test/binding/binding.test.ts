@@ -34,20 +34,22 @@ async function linkBeside({ env, clock }: WebhookFixture): ReturnType<typeof mak
 const sha256Hex = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('the bind page', () => {
-  it('shows nothing of the control plane before the setup token, and allows only its own style sheet', async () => {
+  it('shows nothing of the control plane before the setup token, and allows only its own style and script', async () => {
     const fixture = await fixtureOfTest();
     const page = await fixture.send({ path: '/bind', headers: { accept: 'text/html' } });
     const wrong = await postForm(fixture.send, { setup_token: 'not it' });
     expect([page.status, wrong.status]).toEqual([200, 403]);
     for (const { text, headers } of [page, wrong])
       expect(text + JSON.stringify(headers)).not.toContain('vault.example');
-    const style = /<style>([^]*)<\/style>/.exec(page.text)![1]!;
+    const hashOf = (tag: RegExp): string =>
+      `'sha256-${createHash('sha256').update(tag.exec(page.text)![1]!).digest('base64')}'`;
     expect(String(page.headers['content-security-policy']).split(';')).toEqual([
       "default-src 'none'",
-      `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+      `style-src ${hashOf(/<style>([^]*)<\/style>/)}`,
       "form-action 'self'",
       "frame-ancestors 'none'",
       "base-uri 'none'",
+      `script-src ${hashOf(/<script>([^]*)<\/script>/)}`,
     ]);
     expect(page.headers).toMatchObject({
       'referrer-policy': 'no-referrer',
@@ -87,6 +89,33 @@ describe('the bind page', () => {
     expect((await wrong()).status).toBe(429);
     fixture.clock.advance(60_000);
     expect((await wrong()).status).toBe(403);
+  });
+
+  it('cancel drops the offer, so that its page connects nothing afterwards', async () => {
+    const fixture = await fixtureOfTest();
+    const page = await postForm(fixture.send, { setup_token: SETUP_TOKEN });
+    const fields = { connect_token: /name="connect_token" value="([^"]+)"/.exec(page.text)![1]! };
+    const cancelled = await postForm(fixture.send, { ...fields, decision: 'cancel' });
+    expect([cancelled.status, cancelled.text]).toEqual([
+      200,
+      expect.stringContaining('Nothing is connected'),
+    ]);
+    expect(fixture.query('SELECT * FROM binding_code')).toEqual([]);
+    const again = await postForm(fixture.send, fields);
+    expect([again.status, again.headers.location]).toEqual([403, undefined]);
+  });
+
+  it('an unknown address is a page for a browser alone, and none of those that programs call is', async () => {
+    const fixture = await fixtureOfTest();
+    const accept = 'text/html,*/*';
+    const page = await fixture.send({ path: '/nowhere', headers: { accept } });
+    expect([page.status, page.text]).toEqual([404, expect.stringContaining('There is no page here')]);
+    expect(page.headers['content-security-policy']).toContain("style-src 'sha256-");
+    for (const path of ['/v1/nowhere', '/v1/credential']) {
+      const { headers } = await fixture.send({ path, headers: { accept } });
+      expect([path, headers['content-type']]).toEqual([path, 'application/json; charset=utf-8']);
+    }
+    expect((await fixture.send({ path: '/nowhere' })).json.code).toBe('NOT_FOUND');
   });
 
   it('rejects other methods with 405, HEAD too', async () => {
@@ -137,7 +166,10 @@ describe('a binding', () => {
     expect((await fixture.sendSigned({ key: side.key })).status).toBe(200);
     expect((await storePlain(fixture, storeTicket(fixture, side))).status).toBe(200);
     const page = await fixture.send({ path: '/bind', headers: { accept: 'text/html,*/*' } });
-    expect([page.status, page.text]).toEqual([403, expect.stringMatching(/<[^]*SETUP_REQUIRED/)]);
+    expect([page.status, page.text]).toEqual([
+      403,
+      expect.stringMatching(/<h1>This webhook is connected<[^]*SETUP_REQUIRED/),
+    ]);
     const posted = await postForm(fixture.send, { setup_token: SETUP_TOKEN }, { accept: 'application/json' });
     expect([posted.status, posted.json.code]).toEqual([403, 'SETUP_REQUIRED']);
     const { event_type: logged } = fixture

@@ -25,7 +25,7 @@ export function createRouteLimits({
   const count = async (scope: CountedScope, key: string, vaultId?: Id<'vlt'>): Promise<void> => {
     const verdict = await limiter.take(limits.counter(scope, key), vaultId);
     if (verdict.allowed) return;
-    throw new ApiError('RATE_LIMITED', 'Too many requests; try again later.', {
+    throw new ApiError('RATE_LIMITED', 'Too many requests.', {
       details: { retryAfter: verdict.retryAfterSeconds },
       reason: scope,
     });

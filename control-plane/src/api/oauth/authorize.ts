@@ -17,6 +17,7 @@ import { noteClientAsked, noteClientUse } from '../../authorization-server/clien
 import { issueCode } from '../../management/approve-oauth-client.ts';
 import type { Stores } from '../../core/stores.ts';
 import { requireUnlocked } from '../../core/vault.ts';
+import { offeredAgents } from './offered-agents.ts';
 import { consentPage, lockedPage, noAgentsPage } from './consent-page-html.ts';
 import { OAUTH_PATHS, resourceOf } from './oauth-paths.ts';
 import { errorPage, signInFirstPage } from './error-page-html.ts';
@@ -33,7 +34,6 @@ const PARAMETERS = [
   'code_challenge_method',
   'resource',
 ] as const;
-const MAX_AGENTS = 200;
 /** Clients that are web pages open this one as a popup. */
 const keepsOpener = true;
 
@@ -44,7 +44,7 @@ const keepsOpener = true;
 export function createAuthorizePage(options: {
   /** Public address without trailing slash: the issuer. */
   readonly baseUrl: string;
-  readonly stores: Pick<Stores, 'agents' | 'oauthClients' | 'users' | 'vaults'>;
+  readonly stores: Pick<Stores, 'agents' | 'grants' | 'oauthClients' | 'vaults'>;
   readonly documents: ClientDocuments;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
@@ -84,20 +84,18 @@ export function createAuthorizePage(options: {
     parameters: RequestParameters,
     failed?: { readonly message: string; readonly chosen: string },
   ): Promise<void> => {
-    const page = { limit: MAX_AGENTS, after: undefined };
-    const { items, nextCursor } = await stores.agents.list(actor.vaultId, 'active', page);
+    const offered = await offeredAgents(stores, actor.vaultId, clock);
+    const account = await pageSession.emailOf(actor);
     const status = failed === undefined ? 200 : 422;
-    if (items.length === 0) return sendPage(res, status, noAgentsPage(client, baseUrl));
-    const user = await stores.users.get(actor.vaultId, actor.userId);
+    if (offered.agents.length === 0) return sendPage(res, status, noAgentsPage(client, account));
     // `form-action` applies to the whole chain of redirects: to the client, and on from there over https.
     const formTargets = [formTargetOf(to.redirectUri), 'https:'];
     pageHeaders({ https, keepsOpener, formTargets })(res.req, res, () => undefined);
     const content = consentPage({
       client,
       redirectUri: to.redirectUri,
-      account: user?.email ?? actor.userId,
-      agents: items.toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
-      more: nextCursor !== undefined,
+      account,
+      ...offered,
       fields: fieldsOf(parameters),
       action: PATH,
       ...failed,
@@ -157,7 +155,7 @@ const fieldsOf = ({ get }: RequestParameters): [name: string, value: string][] =
     return value === undefined ? [] : [[name, value]];
   });
 
-/** The agent from the list, the menu or the text field; MCP from the agent's checkbox or the menu's. */
+/** The agent from the list, the menu or the text field, and whether the page said that allowing switches its MCP on. */
 function choiceOf(form: Readonly<Record<string, string>>): { agentId: string; switchMcpOn: boolean } {
   const agentId = form['agent'] || (form['agent_id'] ?? '').trim();
   return { agentId, switchMcpOn: form[`mcp_${agentId}`] === 'on' || form['mcp'] === 'on' };
@@ -168,7 +166,8 @@ const DENIED = { error: 'access_denied', error_description: 'the person did not 
 const WHY_NOT = {
   none: 'Choose an agent first.',
   no_such_agent: 'That agent is suspended, or not there any more. Choose another one.',
-  mcp_is_off: 'MCP is off for that agent. Tick the box to switch it on, or choose another one.',
+  mcp_is_off:
+    'MCP was switched off for that agent in the meantime. Allow again to switch it on, or choose another one.',
 } as const;
 
 const refusedPage: PageOfError = (error) => (error.code === 'VAULT_LOCKED' ? lockedPage : pageOfError(error));

@@ -1,20 +1,15 @@
 import { newId } from '@svault/shared';
 import { describe, expect, test } from 'vitest';
-import type { Agent } from '../../core/agent.ts';
-import { type ConsentRequest, consentPage } from './consent-page-html.ts';
+import { type ConsentRequest, type OfferedAgent, consentPage } from './consent-page-html.ts';
 
-const agent = (name: string, mcpEnabled = true): Agent => ({
+const agent = (name: string, more: Partial<OfferedAgent> = {}): OfferedAgent => ({
   id: newId('agt'),
-  vaultId: newId('vlt'),
-  ownerId: newId('usr'),
   name,
   description: '',
-  status: 'active',
-  mcpEnabled,
-  sealingKeyThumbprint: undefined,
-  keyPrefix: 'svagent_abcd…',
-  createdAt: '2026-11-20T12:00:00.000Z',
-  lastUsedAt: undefined,
+  mcpEnabled: true,
+  credentials: [],
+  hasMore: false,
+  ...more,
 });
 const registered = { id: newId('ocl'), name: 'Client', uri: undefined, redirectUris: [] };
 const described = { ...registered, id: 'https://client.example/client.json' };
@@ -75,7 +70,7 @@ test('nothing that somebody wrote is HTML', () => {
   const body = bodyOf({
     client: { ...registered, name: evil },
     account: evil,
-    agents: [{ ...agent(evil), description: evil }, agent('two')],
+    agents: [agent(evil, { description: evil, credentials: [evil] }), agent('two')],
     fields: [['state', evil]],
     message: evil,
   });
@@ -85,8 +80,11 @@ test('nothing that somebody wrote is HTML', () => {
 });
 
 describe('the agents', () => {
+  const agents = (count: number): OfferedAgent[] =>
+    Array.from({ length: count }, (_, n) => agent(`agent ${n}`));
+  const textOf = (body: string): string => body.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
   test('stand in a list, up to six, and then in a menu', () => {
-    const agents = (count: number): Agent[] => Array.from({ length: count }, (_, n) => agent(`agent ${n}`));
     expect(bodyOf({ agents: agents(6) }).match(/type="radio"/g)).toHaveLength(6);
     const menu = bodyOf({ agents: agents(7) });
     expect(menu).not.toContain('type="radio"');
@@ -104,18 +102,30 @@ describe('the agents', () => {
     expect(checked(bodyOf({ agents: [one, two], chosen: two.id }))).toEqual([two.id]);
   });
 
-  test('each has a label, and so has the box that switches MCP on, which the only agent requires', () => {
-    const off = agent('off', false);
-    expect(bodyOf({ agents: [off] })).toMatch(
-      /name="mcp_agt_[^>]* required[^]*value="deny"[^>]* formnovalidate/,
-    );
+  test('each has a label, and says with it which credentials can be read, those beyond six folded away', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const listed = [
+      agent('none'),
+      agent('few', { credentials: ['github'] }),
+      agent('many', { credentials: names }),
+      agent('too many', { credentials: names, hasMore: true }),
+    ];
+    const body = bodyOf({ agents: listed });
+    const inputs = [...body.matchAll(/<input type="radio"[^>]* id="([^"]*)"/g)].map(([, id]) => id);
+    expect([...body.matchAll(/<label for="([^"]*)"/g)].map(([, id]) => id)).toEqual(inputs);
+    const reads = [...body.matchAll(/id="reads-[^"]*">([^]*?)<\/div>/g)].map(([, text = '']) => textOf(text));
+    const all = ['No credentials yet.', 'Reads github', 'Reads a, b, c, d, e, f,2 moreg, h'];
+    expect(reads).toEqual([...all, 'Reads a, b, c, d, e, f,More credentialsg, h and more']);
+    const menu = textOf(bodyOf({ agents: [...listed, ...agents(3)] }));
+    for (const text of all) expect(menu).toContain(text);
+  });
+
+  test('one whose MCP is off says that Allow switches it on, and the form repeats it for that agent alone', () => {
+    const off = agent('off', { mcpEnabled: false });
     const body = bodyOf({ agents: [agent('on'), off] });
-    const labelled = [...body.matchAll(/<label for="([^"]*)"/g)].map(([, id]) => id);
-    const inputs = [...body.matchAll(/<input type="(?:radio|checkbox)"[^>]* id="([^"]*)"/g)].map(
-      ([, id]) => id,
-    );
-    expect(inputs).toHaveLength(3);
-    expect(labelled).toEqual(inputs);
-    expect(body.match(/<input type="checkbox"(?![^>]* required)/g)).toHaveLength(1);
+    expect(textOf(body)).toContain('MCP is off for this agent: Allow switches it on.');
+    expect([...body.matchAll(/name="(mcp[^"]*)" value="on"/g)].map(([, name]) => name)).toEqual([
+      `mcp_${off.id}`,
+    ]);
   });
 });

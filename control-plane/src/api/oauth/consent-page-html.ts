@@ -1,11 +1,22 @@
-import { type SafeHtml, safeHtml } from '@svault/server-kit/html-page';
+import { alertText, hiddenField } from '@svault/server-kit/page-parts';
+import { type SafeHtml, safeHtml } from '@svault/server-kit/safe-html';
 import type { Agent } from '../../core/agent.ts';
 import { type RedirectKind, redirectKindOf } from '../../authorization-server/redirect-uri.ts';
-import { type PageContent, alertText, hiddenField } from '../pages/page.ts';
+import type { PageContent } from '../pages/page.ts';
 import { type OauthClient, isRegistered } from '../../core/oauth-client.ts';
 
 /** Up to this many agents are radio buttons, more are a menu. */
-const MAX_LISTED = 6;
+export const MAX_LISTED = 6;
+/** Of an agent's credentials; the others are folded away. */
+const MAX_SHOWN = 6;
+
+/** An agent that the client may be let act as. */
+export interface OfferedAgent extends Pick<Agent, 'id' | 'name' | 'description' | 'mcpEnabled'> {
+  /** Service names of its grants that have not expired. */
+  readonly credentials: readonly string[];
+  /** Whether it may have more than `credentials`. */
+  readonly hasMore: boolean;
+}
 
 export interface ConsentRequest {
   readonly client: OauthClient;
@@ -13,7 +24,7 @@ export interface ConsentRequest {
   /** E-mail address of the user. */
   readonly account: string;
   /** Active ones, at least one. */
-  readonly agents: readonly Agent[];
+  readonly agents: readonly OfferedAgent[];
   /** Whether there are more than `agents`. */
   readonly more: boolean;
   /** What the form sends back. */
@@ -29,38 +40,32 @@ export interface ConsentRequest {
 export function consentPage(request: ConsentRequest): PageContent {
   const { client, redirectUri, account, fields, action, message } = request;
   return {
+    name: 'consent',
     title: 'Let this program act as your agent?',
-    body: safeHtml`${message === undefined ? '' : alertText(message)}
+    account,
+    body: safeHtml`${message === undefined ? undefined : alertText(message)}
 <dl class="facts">
 <dt>Who asks</dt>
 <dd>${whoAsks(client)}</dd>
-<dt>Where the answer goes</dt>
+<dt>Answer goes to</dt>
 <dd>${whereTo(redirectUri)}</dd>
-<dt>Your account</dt>
-<dd class="value">${account}</dd>
 </dl>
 ${warning(client, redirectUri)}
-<p id="gets">In the name of the agent that you choose, it will be able to</p>
-<ul aria-labelledby="gets">
-<li>see which credentials the agent is granted, and until when;</li>
-<li>get one-time addresses from which those credentials are fetched.</li>
-</ul>
-<p class="dim">The agent's grants, policies and limits hold, and the log shows every use. It lasts until you revoke it, at most
-90 days, and ends by itself after 30 days without use.</p>
+<p>It can then <strong>read every credential</strong> of the agent that you choose, also those that you grant later, until you
+revoke it, for 90 days at most. The agent's policies and limits apply, and the log records each use.</p>
 <form method="post" action="${action}">
 ${fields.map(([field, value]) => hiddenField(field, value))}
 ${agentPicker(request)}
-<div class="choice">
-<button type="submit" name="decision" value="allow">Allow</button>
-<button type="submit" name="decision" value="deny" class="quiet" formnovalidate>Deny</button>
-</div>
+<p class="actions stay"><button type="submit" name="decision" value="allow">Allow</button>
+<button type="submit" name="decision" value="deny" class="quiet" formnovalidate>Deny</button></p>
 </form>`,
+    next: undefined,
   };
 }
 
 /** Marks what is verified of a client, and what is only claimed. */
 function whoAsks(client: OauthClient): SafeHtml {
-  const name = safeHtml`<strong class="name">${client.name}</strong> <span class="tag">unverified name</span>`;
+  const name = safeHtml`<strong class="name"><bdi>${client.name}</bdi></strong> <span class="tag">unverified name</span>`;
   if (isRegistered(client)) return name;
   return safeHtml`${name}<br>
 described at <span class="value">${new URL(client.id).host}</span> <span class="tag good">verified</span>`;
@@ -89,7 +94,7 @@ function warning(client: OauthClient, redirectUri: string): SafeHtml {
       safeHtml`Allow it only if you have <strong>just started this yourself</strong> at that address.`,
     );
   return note(
-    safeHtml`The name is what the program calls itself; what counts is the address. Allow it only if you have just come from <strong>${host}</strong>.`,
+    safeHtml`The name is only a claim; the address counts. Allow it only if you have just come from <strong>${host}</strong>.`,
   );
 }
 
@@ -100,14 +105,15 @@ function agentPicker({ agents, more, chosen }: ConsentRequest): SafeHtml {
   return agents.length <= MAX_LISTED && !more ? agentList(agents, chosen) : agentMenu(agents, chosen, more);
 }
 
-function agentList(agents: readonly Agent[], picked: string | undefined): SafeHtml {
+function agentList(agents: readonly OfferedAgent[], picked: string | undefined): SafeHtml {
   const entries = agents.map((agent) => {
     const checked = agent.id === picked ? ' checked' : '';
     const field = `agent-${agent.id}`;
     return safeHtml`<div class="option">
-<input type="radio" name="agent" id="${field}" value="${agent.id}" required${checked}>
-<label for="${field}">${agent.name}${description(agent)}</label>
-${agent.mcpEnabled ? '' : switchOn(agent, agents.length === 1)}</div>`;
+<input type="radio" name="agent" id="${field}" value="${agent.id}" required${checked} aria-describedby="reads-${agent.id}">
+<label for="${field}"><bdi>${agent.name}</bdi>${description(agent)}</label>
+<div class="reads" id="reads-${agent.id}">${credentialsOf(agent)}${mcpOff(agent)}</div>
+</div>`;
   });
   return safeHtml`<fieldset>
 <legend>Which agent may it act as?</legend>
@@ -115,18 +121,32 @@ ${entries}
 </fieldset>`;
 }
 
-const description = ({ description: text }: Agent): SafeHtml | undefined =>
-  text === '' ? undefined : safeHtml` <span class="dim">${text}</span>`;
+const description = ({ description: text }: OfferedAgent): SafeHtml | undefined =>
+  text === '' ? undefined : safeHtml` <span class="dim"><bdi>${text}</bdi></span>`;
 
-/** The checkbox of one agent; required where there is no other agent. */
-function switchOn({ id }: Agent, isRequired: boolean): SafeHtml {
-  const field = `mcp-${id}`;
-  return safeHtml`<div class="switch"><input type="checkbox" name="mcp_${id}" id="${field}" value="on"${isRequired ? ' required' : ''}>
-<label for="${field}">Switch MCP on for this agent: it is off</label></div>
-`;
+function credentialsOf({ credentials, hasMore }: OfferedAgent): SafeHtml {
+  if (credentials.length === 0)
+    return hasMore ? safeHtml`More than this page can list.` : safeHtml`No credentials yet.`;
+  const all = [...named(credentials), ...(hasMore ? [safeHtml` and more`] : [])];
+  const folded = all.slice(MAX_SHOWN);
+  return safeHtml`Reads ${all.slice(0, MAX_SHOWN)}${
+    folded.length === 0
+      ? undefined
+      : safeHtml`<details><summary>${hasMore ? 'More credentials' : `${folded.length} more`}</summary>${folded}</details>`
+  }`;
 }
 
-function agentMenu(agents: readonly Agent[], picked: string | undefined, more: boolean): SafeHtml {
+const named = (names: readonly string[]): SafeHtml[] =>
+  names.map((name, index) => safeHtml`<code>${name}</code>${index < names.length - 1 ? ',' : ''}`);
+
+/** The person was told that allowing switches MCP on, so the form says so too: a switch that was off since is not flipped. */
+function mcpOff({ id, mcpEnabled }: OfferedAgent): SafeHtml | undefined {
+  if (mcpEnabled) return undefined;
+  return safeHtml`<br>
+MCP is off for this agent: <strong>Allow switches it on.</strong>${hiddenField(`mcp_${id}`, 'on')}`;
+}
+
+function agentMenu(agents: readonly OfferedAgent[], picked: string | undefined, more: boolean): SafeHtml {
   const options = agents.map(
     ({ id, name, mcpEnabled }) =>
       safeHtml`<option value="${id}"${id === picked ? ' selected' : ''}>${name}${mcpEnabled ? '' : ' (MCP is off)'}</option>`,
@@ -138,25 +158,33 @@ function agentMenu(agents: readonly Agent[], picked: string | undefined, more: b
 <option value="">Choose an agent</option>
 ${options}
 </select>
-${more ? other : ''}
-<div class="switch"><input type="checkbox" name="mcp" id="mcp" value="on">
-<label for="mcp">Switch MCP on for the agent, where it is off</label></div>`;
+${more ? other : undefined}
+<details><summary>What each agent can read</summary>
+<dl>
+${agents.map(
+  (agent) => safeHtml`<dt><bdi>${agent.name}</bdi></dt>
+<dd>${credentialsOf(agent)}</dd>`,
+)}
+</dl>
+</details>
+<p class="dim">Where MCP is off for the agent, <strong>Allow switches it on.</strong></p>
+${hiddenField('mcp', 'on')}`;
 }
 
-/** @param baseUrl public address of the service */
-export const noAgentsPage = (client: OauthClient, baseUrl: string): PageContent => ({
+export const noAgentsPage = (client: OauthClient, account: string): PageContent => ({
+  name: 'consent-no-agent',
   title: 'There is no agent yet',
-  body: safeHtml`<p><strong class="name">${client.name}</strong> asks to act as one of your agents, and the account has none that is
-active.</p>
-<p>Make one with an admin key, then load this page again:</p>
-<pre><code>curl -X POST ${baseUrl}/api/agents \\
-  -H "Authorization: Bearer $SVAULT_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"name":"my agent","mcpEnabled":true}'</code></pre>
-<p class="dim">A suspended agent is not offered here; resume it first.</p>`,
+  account,
+  body: safeHtml`<p><strong class="name"><bdi>${client.name}</bdi></strong> asks to act as one of your agents, and your account has none that is
+active.</p>`,
+  next: safeHtml`<p>Create one in your terminal, then load this page again:</p>
+<pre><code>svault agents create --name my-agent --mcp</code></pre>
+<p class="dim">A suspended agent is not offered here; <code>svault agents resume</code> makes it active again.</p>`,
 });
 
 export const lockedPage: PageContent = {
+  name: 'consent-vault-locked',
   title: 'The vault is locked',
-  body: safeHtml`<p>No program is let in while it is. An admin of the account can unlock it; then load this page again.</p>`,
+  body: safeHtml`<p>While it is locked, no program is let in.</p>`,
+  next: safeHtml`<p>An admin of the account unlocks it with <code>svault vault unlock</code>. Then load this page again.</p>`,
 };

@@ -1,4 +1,4 @@
-import { safeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import type { Unanswerable } from '../../authorization-server/authorization-request.ts';
 import type { PageContent } from '../pages/page.ts';
 import type { DocumentProblem } from '../../authorization-server/client-metadata-documents.ts';
@@ -26,16 +26,19 @@ const MESSAGES: Readonly<Record<PageReason, string>> = {
 
 /** @param detail the parameter's value, as the request sent it */
 export const errorPage = (reason: PageReason, detail?: string): PageContent => ({
+  name: 'consent-unanswerable',
   title: 'This program cannot be let in',
   body: safeHtml`<p>A program asked for access in a way that cannot be answered.</p>
 <p>${MESSAGES[reason]}</p>
-${detail === undefined ? '' : safeHtml`<p class="value">${detail}</p>`}
-<p class="dim">Nothing was changed, and nothing was sent anywhere. If you did not start this yourself, close the page.</p>`,
+${detail === undefined ? undefined : safeHtml`<p class="value">${detail}</p>`}
+<p class="dim">Nothing was changed, and nothing was sent anywhere.</p>`,
+  next: safeHtml`<p>Start over in the program. If you did not start this yourself, close this page.</p>`,
 });
 
 /** For a request that is too long to be kept during a sign-in. */
 export const signInFirstPage = (signInPath: string): PageContent => ({
+  name: 'consent-sign-in-first',
   title: 'Sign in first',
-  body: safeHtml`<p>A program asks for access. <a href="${signInPath}">Sign in</a>, then load this page again or start over in
-the program.</p>`,
+  body: safeHtml`<p>A program asks for access, and you are not signed in.</p>`,
+  next: safeHtml`<p><a href="${signInPath}">Sign in</a>, then load this page again or start over in the program.</p>`,
 });

@@ -1,4 +1,5 @@
-import { safeHtml } from '@svault/server-kit/html-page';
+import { helpText, hiddenField } from '@svault/server-kit/page-parts';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { fromBase64url, toBase64url, utf8 } from '@svault/shared';
 import { type Request, type Response, Router } from 'express';
@@ -13,15 +14,15 @@ import {
   readOffer,
 } from '../../webhook/registration-link.ts';
 import { readCookie } from '../http/cookies.ts';
-import { type PageContent, hiddenField, pageAt, readFormBody, sendPage, messageOf } from './page.ts';
+import { type PageContent, type PageOfError, pageAt, readFormBody, sendPage, messageOf } from './page.ts';
 import type { PageSession } from './page-session.ts';
-import { signInPathFor } from './sign-in-page.ts';
+import { SIGN_IN_PATH, signInPathFor } from './sign-in-page.ts';
 
 const PATH = '/vault/webhook-bind';
 
 interface BindPageDependencies {
   readonly pageSession: PageSession;
-  readonly stores: Pick<Stores, 'users' | 'vaults' | 'webhookLinks'>;
+  readonly stores: Pick<Stores, 'vaults' | 'webhookLinks'>;
   readonly binder: WebhookBinder;
   readonly https: boolean;
 }
@@ -45,16 +46,17 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     if (req.url.includes('?')) return takeLink(req, res);
     const actor = await pageSession.actor(req);
     if (actor === undefined) return res.redirect(303, signInPathFor(PATH));
-    if (actor.role !== 'admin') return sendPage(res, 403, notAdminPage);
+    const account = await pageSession.emailOf(actor);
+    if (actor.role !== 'admin') return sendPage(res, 403, notAdminPage(account));
     const offer = cookie.read(req.get('cookie'));
     const bound = await stores.webhookLinks.find(actor.vaultId);
-    if (bound !== undefined)
+    if (bound === undefined)
       return offer === undefined
-        ? sendPage(res, 200, boundPage(bound.url))
-        : sendPage(res, 409, boundAlreadyPage(bound.url));
-    if (offer === undefined) return sendPage(res, 400, noOfferPage);
-    const user = await stores.users.get(actor.vaultId, actor.userId);
-    sendPage(res, 200, confirmPage(offer, user?.email ?? actor.userId, PATH));
+        ? sendPage(res, 400, noLinkPage(account))
+        : sendPage(res, 200, confirmPage(offer, account));
+    if (offer === undefined || offer.webhookUrl === bound.url)
+      return sendPage(res, 200, boundPage({ url: bound.url, account, askedAgain: offer !== undefined }));
+    sendPage(res, 409, boundToAnotherPage({ bound: bound.url, offered: offer.webhookUrl, account }));
   };
 
   /** @returns undefined where the response is sent already */
@@ -62,20 +64,28 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     const actor = await pageSession.actor(req);
     if (actor?.role === 'admin') return actor;
     if (actor === undefined) res.redirect(303, signInPathFor(PATH));
-    else sendPage(res, 403, notAdminPage);
+    else sendPage(res, 403, notAdminPage(await pageSession.emailOf(actor)));
     return undefined;
   };
 
   const bind = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireSameOrigin(req);
     if ((await adminOf(req, res)) === undefined) return;
-    const { code, webhookUrl, hmacHash } = await readFormBody(req);
+    const { code, webhookUrl, hmacHash, decision } = await readFormBody(req);
     // Checked again: a slow body carries nothing past a removal or a sign-out.
     const actor = await adminOf(req, res);
     if (actor === undefined) return;
+    const account = await pageSession.emailOf(actor);
+    if (decision === 'cancel') {
+      res.setHeader('Set-Cookie', cookie.clear());
+      return sendPage(res, 200, cancelledPage(account));
+    }
     const offer = readOffer({ code, webhookUrl, hmacHash });
-    if (offer === undefined) return sendPage(res, 400, noOfferPage);
+    if (offer === undefined) return sendPage(res, 400, noLinkPage(account));
     await requireUnlocked(stores, actor.vaultId);
+    // A second click on the button finds the webhook bound, which is what it asked for.
+    const bound = await stores.webhookLinks.find(actor.vaultId);
+    if (bound?.url === offer.webhookUrl) return res.redirect(303, PATH);
     await binder.bind(actor, offer, pageSession.transactionAs(actor, 'denied'));
     res.setHeader('Set-Cookie', cookie.clear());
     res.redirect(303, PATH);
@@ -83,7 +93,7 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
 
   return Router({ caseSensitive: true, strict: true })
     .use(PATH, pageHeaders({ https }))
-    .use(pageAt(PATH, { show, submit: bind }, { ofSubmit: (error) => failedPage(messageOf(error)) }));
+    .use(pageAt(PATH, { show, submit: bind }, { ofSubmit: failedPage }));
 }
 
 function offerInQuery({ query }: Request): BindOffer | undefined {
@@ -94,53 +104,102 @@ function offerInQuery({ query }: Request): BindOffer | undefined {
 }
 
 /** Shows the values to compare. The form carries the same values, so that nothing else can be bound. */
-function confirmPage(offer: BindOffer, account: string, action: string): PageContent {
-  return {
-    title: 'Bind this webhook?',
-    body: safeHtml`<p>It will hold the credentials of your vault. This service never sees them; it decides who may fetch them there.</p>
-<dl>
+const confirmPage = (offer: BindOffer, account: string): PageContent => ({
+  name: 'bind',
+  title: 'Bind this webhook?',
+  account,
+  body: safeHtml`<div class="compare">
+<p>Your webhook must show this fingerprint:</p>
+<p class="value fingerprint">${fingerprintOf(offer.hmacHash)}</p>
+</div>
+<dl class="facts">
 <dt>Webhook</dt>
 <dd class="value">${offer.webhookUrl}</dd>
 <dt>Account</dt>
-<dd class="value">${account}</dd>
-<dt>Fingerprint</dt>
-<dd class="value fingerprint">${fingerprintOf(offer.hmacHash)}</dd>
+<dd class="value"><bdi>${account}</bdi></dd>
 </dl>
-<p>Bind it only if you came here from your own webhook and it shows <strong>the same fingerprint</strong>.</p>
-<form method="post" action="${action}">
+<p>The webhook will hold the credentials of your vault. The control plane decides who may fetch them there.</p>
+<p class="note">Bind it only if you came here from your own webhook and the fingerprints are <strong>the same</strong>.</p>
+<form method="post" action="${PATH}">
 ${hiddenField('code', offer.code)}
 ${hiddenField('webhookUrl', offer.webhookUrl)}
 ${hiddenField('hmacHash', offer.hmacHash)}
-<button type="submit">Bind webhook</button>
+<p class="actions"><button type="submit">Bind webhook</button>
+<button type="submit" name="decision" value="cancel" class="quiet">Cancel</button></p>
 </form>`,
-  };
-}
+  next: undefined,
+});
 
-const notAdminPage: PageContent = {
+const newLink = safeHtml`open the <code>/bind</code> page of your webhook and press Connect, or run its <code>bind-link</code>`;
+const accountLink = safeHtml`<a href="${SIGN_IN_PATH}">your account</a>`;
+
+const cancelledPage = (account: string): PageContent => ({
+  name: 'bind-cancelled',
+  title: 'Nothing is bound',
+  account,
+  body: safeHtml`<p>You cancelled. The webhook is not bound, and its link is void in five minutes.</p>`,
+  next: safeHtml`<p>To bind a webhook, ${newLink}. Or go to ${accountLink}.</p>`,
+});
+
+const notAdminPage = (account: string): PageContent => ({
+  name: 'bind-not-admin',
   title: 'This needs an admin',
-  body: safeHtml`<p>You are signed in as a member. Ask an admin of the account to bind the webhook.</p>`,
-};
+  account,
+  body: safeHtml`<p>You are signed in as a member, and only an admin of the account binds its webhook.</p>`,
+  next: safeHtml`<p>Ask an admin, or sign out at ${accountLink} and sign in as one.</p>`,
+});
 
-const noOfferPage: PageContent = {
+const noLinkPage = (account: string): PageContent => ({
+  name: 'bind-no-link',
   title: 'No link to bind',
-  body: safeHtml`<p>The link is incomplete or older than five minutes. Open the <code>/bind</code> page of your webhook and
-press connect, or run its <code>bind-link</code>.</p>`,
-};
+  account,
+  body: safeHtml`<p>No webhook is bound to your account, and the link that led here is incomplete or older than five minutes.</p>`,
+  next: safeHtml`<p>To bind a webhook, ${newLink}.</p>`,
+});
 
-const boundPage = (url: string): PageContent => ({
+/** A webhook offers no link while it knows its binding, so a fresh one may mean that its keys were erased. */
+const boundPage = (about: {
+  readonly url: string;
+  readonly account: string;
+  readonly askedAgain: boolean;
+}): PageContent => ({
+  name: 'bound',
   title: 'A webhook is bound',
-  body: safeHtml`<p>The credentials of your vault are held by <code>${url}</code>. You can close this page.</p>`,
+  account: about.account,
+  body: safeHtml`<p>The credentials of your vault are held by <code>${about.url}</code>.</p>
+${
+  about.askedAgain
+    ? safeHtml`<p class="note">If you have just run <code>unseal-bind</code> there, it has forgotten this binding: unbind it here, too
+(<code>DELETE /api/webhook</code>), then ${newLink}.</p>`
+    : undefined
+}`,
+  next: safeHtml`<h2>Next</h2>
+<ul>
+<li>Store a credential: <code>svault add github</code></li>
+<li>Create an agent that may use it: <code>svault agents create --name ci --grants github</code></li>
+<li>See whether the webhook answers: <code>svault webhook status</code></li>
+</ul>`,
 });
 
-const boundAlreadyPage = (url: string): PageContent => ({
-  title: 'A webhook is bound already',
-  body: safeHtml`<p>The credentials of your vault are held by <code>${url}</code>. Nothing has been changed. To bind
-another one, unbind this one first.</p>`,
+const boundToAnotherPage = (about: {
+  readonly bound: string;
+  readonly offered: string;
+  readonly account: string;
+}): PageContent => ({
+  name: 'bound-to-another',
+  title: 'Another webhook is bound',
+  account: about.account,
+  body: safeHtml`<p>The credentials of your vault are held by <code>${about.bound}</code>. Nothing has been changed.</p>`,
+  next: safeHtml`<p>To keep it, close this page. To bind <code>${about.offered}</code> in its place, unbind the present one first
+(<code>DELETE /api/webhook</code>), then ${newLink}.</p>`,
 });
 
-const failedPage = (message: string): PageContent => ({
+const failedPage: PageOfError = (error) => ({
+  name: 'bind-failed',
   title: 'The webhook is not bound',
-  body: safeHtml`<p>${message}</p>`,
+  body: safeHtml`<p>${messageOf(error)}</p>`,
+  next: safeHtml`<p>Then begin again at the webhook's <code>/bind</code> page, or go to ${accountLink}.</p>
+${helpText(error)}`,
 });
 
 /** As long as the code holds (specification, "Endpoints": `/vault/webhook-bind`). */

@@ -1,11 +1,12 @@
 import type { Request, Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
-import { safeHtml } from '@svault/server-kit/html-page';
+import { copyable, hiddenField } from '@svault/server-kit/page-parts';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { CLI_APPROVAL_PATH, approveCliLogin, pendingCliLogin } from '../../sign-in/cli/login.ts';
 import type { CliLogin } from '../../core/cli-login.ts';
 import { formTargetOf, redirectWith } from '../../authorization-server/redirect-uri.ts';
-import { type PageContent, hiddenField, pageAt, readFormBody, sendPage } from './page.ts';
+import { type PageContent, pageAt, readFormBody, sendPage } from './page.ts';
 import type { PageSession } from './page-session.ts';
 import type { Stores } from '../../core/stores.ts';
 import { signInPathFor } from './sign-in-page.ts';
@@ -14,7 +15,7 @@ import { signInPathFor } from './sign-in-page.ts';
 export function createCliPage(options: {
   /** The issuer in its responses (RFC 9207). */
   readonly baseUrl: string;
-  readonly stores: Pick<Stores, 'cliLogins' | 'users'>;
+  readonly stores: Pick<Stores, 'cliLogins'>;
   readonly clock: Clock;
   readonly pageSession: PageSession;
   readonly https: boolean;
@@ -28,10 +29,9 @@ export function createCliPage(options: {
     if (actor === undefined) return res.redirect(303, signInPathFor(addressOf(request)));
     const login = await pendingCliLogin(stores, request, clock);
     if (login === undefined) return sendPage(res, 404, gonePage);
-    const user = await stores.users.get(actor.vaultId, actor.userId);
     // `form-action` also restricts where the response to the form redirects.
     pageHeaders({ https, formTargets: redirectTargets(login) })(req, res, () => undefined);
-    sendPage(res, 200, askPage(login, user?.email ?? actor.userId));
+    sendPage(res, 200, askPage(login, await pageSession.emailOf(actor)));
   };
 
   const decide = async (req: Request, res: Response): Promise<void> => {
@@ -81,39 +81,51 @@ function redirectOrShow(
 const redirectTargets = ({ redirectUri }: CliLogin): string[] =>
   redirectUri === undefined ? [] : [formTargetOf(redirectUri)];
 
+/** The code stands first: to compare it is what the person is here for. */
 const askPage = (login: CliLogin, account: string): PageContent => ({
+  name: 'cli',
   title: 'Sign in the command line?',
-  body: safeHtml`<p>A command-line client asks to act in your name.</p>
-<dl>
-<dt>Client</dt>
-<dd class="value">${login.client}</dd>
+  account,
+  body: safeHtml`<div class="compare">
+<p>Your terminal must show this code:</p>
+<p class="value fingerprint">${login.userCode}</p>
+</div>
+<dl class="facts">
+<dt>Program</dt>
+<dd class="value"><bdi>${login.client}</bdi></dd>
 <dt>Asked from</dt>
 <dd class="value">${login.address ?? 'an unknown address'}</dd>
-<dt>Your account</dt>
-<dd class="value">${account}</dd>
-<dt>Code</dt>
-<dd class="value fingerprint">${login.userCode}</dd>
+<dt>Signs in as</dt>
+<dd class="value"><bdi>${account}</bdi></dd>
 </dl>
-<p>Allow it only if you have just started it yourself and it shows <strong>the same code</strong>.</p>
+<p class="note">Allow it only if you have <strong>just started it yourself</strong> and the codes are the same. It can then do what you can do.</p>
 <form method="post" action="${addressOf(login.id)}">
 ${hiddenField('request', login.id)}
-<button type="submit" name="decision" value="allow">Allow</button>
-<button type="submit" name="decision" value="deny" class="quiet">Deny</button>
+<p class="actions"><button type="submit" name="decision" value="allow">Allow</button>
+<button type="submit" name="decision" value="deny" class="quiet">Deny</button></p>
 </form>`,
+  next: undefined,
 });
 
 const pastePage = (code: string): PageContent => ({
+  name: 'cli-code',
   title: 'Paste this code',
-  body: safeHtml`<p>Into the terminal where you started the client, within five minutes. Give it to nobody: it signs in as you.</p>
-<p class="value">${code}</p>`,
+  usesScript: true,
+  body: safeHtml`${copyable(code)}
+<p>It works once, for five minutes. Give it to nobody: it signs in as you.</p>`,
+  next: safeHtml`<p>Go back to the terminal where you started the program and paste it there. Then close this page.</p>`,
 });
 
 const deniedPage: PageContent = {
+  name: 'cli-denied',
   title: 'Denied',
-  body: safeHtml`<p>The command-line client is not signed in. You can close this page.</p>`,
+  body: safeHtml`<p>The command-line program is not signed in.</p>`,
+  next: safeHtml`<p>You can close this page. If it was yours, run <code>svault login</code> again.</p>`,
 };
 
 const gonePage: PageContent = {
+  name: 'cli-gone',
   title: 'There is nothing to decide',
-  body: safeHtml`<p>This request was decided already, or its ten minutes are over. Start the sign-in again in your terminal.</p>`,
+  body: safeHtml`<p>This request was decided already, or its ten minutes are over.</p>`,
+  next: safeHtml`<p>To sign in, run <code>svault login</code> in your terminal again.</p>`,
 };

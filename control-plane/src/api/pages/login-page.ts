@@ -1,14 +1,15 @@
 import type { Request, Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
-import { safeHtml } from '@svault/server-kit/html-page';
+import { hiddenField } from '@svault/server-kit/page-parts';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import { signInByLink, userOfLoginLink } from '../../sign-in/login-link.ts';
 import type { SignedIn } from '../../sign-in/sessions.ts';
 import type { User } from '../../core/user.ts';
-import { type PageContent, hiddenField, pageAt, readFormBody, sendPage } from './page.ts';
+import { type PageContent, pageAt, readFormBody, sendPage } from './page.ts';
 import type { PageSession, SetSessionCookie } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
-import { PASSWORD_PATH } from './sign-in-page.ts';
+import { PASSWORD_PATH, SIGN_IN_PATH } from './sign-in-page.ts';
 
 const PATH = '/login/link';
 
@@ -50,25 +51,32 @@ export function createLoginPage(options: {
 
 /** Names the account: a link that a stranger sent must not sign a person into the stranger's account unnoticed. */
 const buttonPage = (token: string, { email }: User): PageContent => ({
+  name: 'link',
   title: 'Sign in',
-  body: safeHtml`<p>This link works once, and signs you in as <code>${email}</code>.</p>
+  body: safeHtml`<p>This link works once. It signs you in as <strong class="name"><bdi>${email}</bdi></strong>.</p>
 <form method="post" action="${PATH}">
 ${hiddenField('token', token)}
 <button type="submit">Sign in</button>
 </form>`,
+  next: safeHtml`<p class="dim">Not your address? Close this page: nothing has happened.</p>`,
 });
 
 function welcomePage({ user }: SignedIn, offersPassword: boolean): PageContent {
-  const offer = safeHtml`<p>The link is used up. <a href="${PASSWORD_PATH}">Set a password</a> to sign in without one; that takes no
-further proof for ten minutes.</p>`;
+  const offer = safeHtml`<p>The link is used up. <a href="${PASSWORD_PATH}">Set a password</a> to sign in without one; for ten minutes that
+needs no further proof.</p>`;
   return {
+    name: 'link-used',
     title: 'You are signed in',
-    body: safeHtml`<p>as <code>${user.email}</code>.</p>${offersPassword ? offer : ''}`,
+    account: user.email,
+    body: safeHtml`${offersPassword ? offer : safeHtml`<p>The link is used up.</p>`}`,
+    next: safeHtml`<p>Go on to <a href="${SIGN_IN_PATH}">your account</a>. If a page sent you here to sign in, load it again.</p>`,
   };
 }
 
 const gonePage: PageContent = {
+  name: 'link-gone',
   title: 'This link is not valid any more',
-  body: safeHtml`<p>It was used, or its time is over. An admin of your account can make a new one; the owner's is printed by
-<code>owner-link</code> on the service's machine.</p>`,
+  body: safeHtml`<p>It was used, or it has expired.</p>`,
+  next: safeHtml`<p><a href="${SIGN_IN_PATH}">Sign in another way</a>, or get a new link: an admin of your account can make one. The
+owner's is printed by <code>owner-link</code> on the control plane's machine.</p>`,
 };

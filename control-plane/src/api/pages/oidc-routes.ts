@@ -1,16 +1,18 @@
 import { type Request, type Response, Router } from 'express';
-import { safeHtml } from '@svault/server-kit/html-page';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import type { Logger } from '@svault/server-kit/logger';
+import { helpText } from '@svault/server-kit/page-parts';
+import { requestIdOf } from '@svault/server-kit/request-id';
 import { methodNotAllowed, only, route } from '@svault/server-kit/request-handler';
-import type { AppError } from '@svault/shared';
+import { wantsPage } from '@svault/server-kit/respond-page';
 import { OIDC_CALLBACK_PATH } from '../../sign-in/methods.ts';
-import { type ErrorCode, notFound } from '../../core/errors.ts';
+import { notFound } from '../../core/errors.ts';
 import { readCookie } from '../http/cookies.ts';
 import { localPath } from './return-to.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { SetSessionCookie } from './page-session.ts';
 import type { ProviderSignIn } from '../../sign-in/oidc/provider-sign-in.ts';
-import { type PageContent, isKnownError, sendPage, statusOf } from './page.ts';
+import { type PageContent, type ShownError, isKnownError, messageOf, sendPage, statusOf } from './page.ts';
 import { SIGN_IN_PATH } from './sign-in-page.ts';
 
 export const OIDC_PATH = '/api/login/oidc';
@@ -61,10 +63,11 @@ export function createOidcRoutes(options: {
       } catch (error) {
         if (!isKnownError(error) || !wantsPage(req)) throw error;
         const status = statusOf(res, error);
-        const { code, reason, cause } = error;
+        const { code, message, details, reason, cause } = error;
         if (status >= 500) logger.error({ code, err: cause }, 'the identity provider does not answer');
         else logger.debug({ code, reason }, 'sign-in refused');
-        sendPage(res, status, failedPage(error));
+        const shown = { code, message, details: { ...details, requestId: requestIdOf(req) } };
+        sendPage(res, status, failedPage(shown));
       }
     });
 
@@ -79,11 +82,10 @@ export function createOidcRoutes(options: {
 const queryOf = ({ url }: Request): URLSearchParams =>
   new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
 
-const wantsPage = (req: Request): boolean => (req.get('accept') ?? '').includes('text/html');
-
-const failedPage = ({ code, message }: AppError<ErrorCode>): PageContent => ({
+const failedPage = (error: ShownError): PageContent => ({
+  name: 'sign-in-failed',
   title: 'You are not signed in',
-  body: safeHtml`<p>${message}</p>
-<p><a href="${SIGN_IN_PATH}">Back to the sign-in page</a></p>
-<p class="dim">For whoever helps you: <code>${code}</code></p>`,
+  body: safeHtml`<p>${messageOf(error)}</p>`,
+  next: safeHtml`<p><a href="${SIGN_IN_PATH}">Back to the sign-in page</a></p>
+${helpText(error)}`,
 });

@@ -12,6 +12,8 @@ import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 export interface PageSession {
   /** The signed-in user; keys of any kind are ignored. */
   actor(req: IncomingMessage): Promise<Actor | undefined>;
+  /** The e-mail address of the signed-in user, which pages show. */
+  emailOf(actor: Actor): Promise<string>;
   /** @throws ApiError FORBIDDEN for a form that another site's page sent */
   requireSameOrigin(req: IncomingMessage): void;
   /** A transaction for a form's change, if the actor may still make it ({@link transactionAs}). */
@@ -19,7 +21,7 @@ export interface PageSession {
 }
 
 export function createPageSession(options: {
-  readonly stores: Pick<Stores, 'sessions'>;
+  readonly stores: Pick<Stores, 'sessions' | 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly cookieName: string;
   readonly ownOrigin: string;
@@ -31,6 +33,7 @@ export function createPageSession(options: {
       const token = readCookie(req.headers.cookie, cookieName);
       return token === undefined ? undefined : resolveSession(stores, token, clock);
     },
+    emailOf: async ({ vaultId, userId }) => (await stores.users.get(vaultId, userId))?.email ?? userId,
     requireSameOrigin: ({ headers }) => {
       const header = (name: string): string | undefined => {
         const value = headers[name];

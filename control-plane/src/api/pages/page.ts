@@ -1,33 +1,30 @@
 import { createFormReader } from '@svault/server-kit/form-body';
-import { type SafeHtml, htmlPage, safeHtml } from '@svault/server-kit/html-page';
+import type { PageContent as Content, PageIdentity } from '@svault/server-kit/html-page';
+import { helpText, retryText } from '@svault/server-kit/page-parts';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
+import { requestIdOf } from '@svault/server-kit/request-id';
+import { respondPage } from '@svault/server-kit/respond-page';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import { AppError } from '@svault/shared';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
+import type { PageName } from './page-names.ts';
 
-/** A page's heading and the HTML below it. */
-export interface PageContent {
-  readonly title: string;
-  readonly body: SafeHtml;
+/** A page of this service. */
+export interface PageContent extends Content {
+  readonly name: PageName;
 }
 
-export function sendPage(res: Response, status: number, { title, body }: PageContent): void {
-  res.status(status).type('html').send(htmlPage(title, body));
+/** @param res of an app whose `locals.identity` is set @param closes as of a whole response */
+export function sendPage(res: Response, status: number, content: PageContent, closes = false): void {
+  respondPage(res, { status, closes, identity: res.app.locals['identity'] as PageIdentity, ...content });
 }
 
-/** A hidden field of a form. */
-export const hiddenField = (name: string, value: string): SafeHtml =>
-  safeHtml`<input type="hidden" name="${name}" value="${value}">`;
-
-/** The message above a form that was rejected. */
-export const alertText = (message: string): SafeHtml =>
-  safeHtml`<p class="alert" role="alert">${message}</p>`;
-
-/** An error's message for the person who sent a form: one sentence per invalid field. */
-export function messageOf({ message, details }: AppError): string {
+/** An error's message for the person who sent a form: one sentence per invalid field, and how long to wait. */
+export function messageOf({ message, details }: Pick<AppError, 'message' | 'details'>): string {
   const issues = details?.['issues'];
-  if (!Array.isArray(issues)) return message;
+  if (!Array.isArray(issues)) return message + retryText(details);
   const texts = (issues as readonly { readonly path: string; readonly message: string }[]).map(
     ({ path, message: text }) => `${FIELDS[path] ?? 'This'} ${text}.`,
   );
@@ -68,18 +65,32 @@ export function pageRoute(handler: PageHandler, pageFor: PageOfError = pageOfErr
       await handler(req, res);
     } catch (error) {
       if (!isKnownError(error)) throw error;
-      sendPage(res, statusOf(res, error), pageFor(error));
+      const { code, message, details } = error;
+      const shown = { code, message, details: { ...details, requestId: requestIdOf(req) } };
+      sendPage(res, statusOf(res, error), pageFor(shown));
     }
   });
 }
 
+/** An error as its page shows it; `details.requestId` is the request's. */
+export type ShownError = Pick<AppError, 'code' | 'message' | 'details'>;
+
 /** The page of an error. */
-export type PageOfError = (error: AppError<ErrorCode>) => PageContent;
+export type PageOfError = (error: ShownError) => PageContent;
 
 export const pageOfError: PageOfError = (error) => ({
-  title: 'This did not work',
+  name: 'error',
+  title: TITLES[error.code] ?? 'This did not work',
   body: safeHtml`<p>${messageOf(error)}</p>`,
+  next: safeHtml`<p>Go back and try again, or start at <a href="/login">the sign-in page</a>.</p>
+${helpText(error)}`,
 });
+
+const TITLES: Readonly<Record<string, string>> = {
+  RATE_LIMITED: 'Too many requests',
+  VAULT_LOCKED: 'The vault is locked',
+  UNAUTHENTICATED: 'You are not signed in',
+};
 
 /** Whether an error is one of {@link ERROR_STATUS}; the error handler takes all others. */
 export const isKnownError = (error: unknown): error is AppError<ErrorCode> =>

@@ -1,11 +1,11 @@
 import type { Request, Response, Router } from 'express';
-import { safeHtml } from '@svault/server-kit/html-page';
+import { alertText, showButton } from '@svault/server-kit/page-parts';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import { PASSWORD_CHARACTERS } from '../../sign-in/passwords.ts';
 import type { PasswordSetting } from '../../sign-in/set-password.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
 import {
   type PageContent,
-  alertText,
   isKnownError,
   pageAt,
   readFormBody,
@@ -15,7 +15,7 @@ import {
 } from './page.ts';
 import type { PageSession } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import { PASSWORD_PATH, signInPathFor } from './sign-in-page.ts';
+import { PASSWORD_PATH, SIGN_IN_PATH, signInPathFor } from './sign-in-page.ts';
 
 /** The page where a signed-in person sets their own password. */
 export function createPasswordPage(options: {
@@ -31,8 +31,9 @@ export function createPasswordPage(options: {
     const actor = await pageSession.actor(req);
     if (actor === undefined) return res.redirect(303, signInPathFor(PASSWORD_PATH));
     const proof = await setting.proofNeeded(actor);
-    if (proof === 'link') return sendPage(res, 403, needsLinkPage);
-    sendPage(res, 200, formPage(proof === 'currentPassword', undefined));
+    const account = await pageSession.emailOf(actor);
+    if (proof === 'link') return sendPage(res, 403, needsLinkPage(account));
+    sendPage(res, 200, formPage({ account, needsCurrent: proof === 'currentPassword' }));
   };
 
   const set = async (req: Request, res: Response): Promise<void> => {
@@ -42,12 +43,13 @@ export function createPasswordPage(options: {
     if (actor === undefined) return res.redirect(303, signInPathFor(PASSWORD_PATH));
     await limits.countAddress('password_login', req);
     const { currentPassword, newPassword = '', repeated } = await readFormBody(req);
+    const account = await pageSession.emailOf(actor);
     const again = (status: number, message: string): void =>
-      sendPage(res, status, formPage(currentPassword !== undefined, message));
+      sendPage(res, status, formPage({ account, needsCurrent: currentPassword !== undefined, message }));
     if (repeated !== newPassword) return again(422, 'The two new passwords differ.');
     try {
       await setting.set(actor, { currentPassword, newPassword }, pageSession.transactionAs(actor, 'denied'));
-      sendPage(res, 200, donePage);
+      sendPage(res, 200, donePage(account));
     } catch (error) {
       if (!isKnownError(error)) throw error;
       again(statusOf(res, error), messageOf(error));
@@ -59,31 +61,49 @@ export function createPasswordPage(options: {
 
 const { min, max } = PASSWORD_CHARACTERS;
 
-function formPage(needsCurrent: boolean, message: string | undefined): PageContent {
+function formPage(options: {
+  readonly account: string;
+  readonly needsCurrent: boolean;
+  readonly message?: string;
+}): PageContent {
+  const { account, needsCurrent, message } = options;
   const current = safeHtml`<label for="current">Current password</label>
 <input id="current" name="currentPassword" type="password" autocomplete="current-password" required autofocus>`;
   return {
+    name: 'password',
     title: 'Set your password',
-    body: safeHtml`${message === undefined ? '' : alertText(message)}
+    account,
+    usesScript: true,
+    body: safeHtml`${message === undefined ? undefined : alertText(message)}
+<p id="rule">A password has ${min} to ${max} characters. Any characters will do; a few words make a good one.</p>
 <form method="post" action="${PASSWORD_PATH}">
-${needsCurrent ? current : ''}
+<input type="text" autocomplete="username" value="${account}" readonly hidden>
+${needsCurrent ? current : undefined}
 <label for="new">New password</label>
 <input id="new" name="newPassword" type="password" autocomplete="new-password" required minlength="${min}" aria-describedby="rule"${needsCurrent ? '' : ' autofocus'}>
-<label for="repeated">The same again</label>
+<label for="repeated">New password again</label>
 <input id="repeated" name="repeated" type="password" autocomplete="new-password" required>
+${showButton('passwords')}
+<p class="dim">Your other sessions end when you set it.</p>
 <button type="submit">Set password</button>
-</form>
-<p class="dim" id="rule">${min} to ${max} characters; what they are does not matter. Your other sessions end.</p>`,
+</form>`,
+    next: safeHtml`<p>Or keep things as they are: <a href="${SIGN_IN_PATH}">your account</a>.</p>`,
   };
 }
 
-const needsLinkPage: PageContent = {
+const needsLinkPage = (account: string): PageContent => ({
+  name: 'password-needs-link',
   title: 'This needs a one-time link',
-  body: safeHtml`<p>You have no password yet, and you signed in too long ago to set the first one. Sign in by a new one-time link, then
-set it within ten minutes.</p>`,
-};
+  account,
+  body: safeHtml`<p>You have no password yet, and you signed in more than ten minutes ago.</p>`,
+  next: safeHtml`<p>Ask an admin of your account for a new one-time link; the owner's is printed by <code>owner-link</code> on the
+control plane's machine. Open it, then set your password within ten minutes.</p>`,
+});
 
-const donePage: PageContent = {
+const donePage = (account: string): PageContent => ({
+  name: 'password-set',
   title: 'Your password is set',
-  body: safeHtml`<p>Your other sessions have ended. You can close this page.</p>`,
-};
+  account,
+  body: safeHtml`<p>Your other sessions have ended.</p>`,
+  next: safeHtml`<p>Go on to <a href="${SIGN_IN_PATH}">your account</a>, or close this page.</p>`,
+});

@@ -1,5 +1,6 @@
-import { safeHtml } from '@svault/server-kit/html-page';
+import { alertText, hiddenField, showButton } from '@svault/server-kit/page-parts';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { safeHtml } from '@svault/server-kit/safe-html';
 import { type Request, type Response, Router } from 'express';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import type { User } from '../../core/user.ts';
@@ -10,8 +11,6 @@ import type { SessionCookie } from '../http/cookies.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import {
   type PageContent,
-  alertText,
-  hiddenField,
   isKnownError,
   pageAt,
   pageRoute,
@@ -24,6 +23,7 @@ import type { PageSession, SetSessionCookie } from './page-session.ts';
 import { localPath } from './return-to.ts';
 
 interface SignInPageDependencies {
+  readonly baseUrl: string;
   readonly stores: Pick<Stores, 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
@@ -38,14 +38,15 @@ interface SignInPageDependencies {
 /** The page where people sign in, and from where they go on to where they were going. */
 export function createSignInPage(dependencies: SignInPageDependencies): Router {
   const { stores, unitOfWork, limits, pageSession, cookie, setSessionCookie } = dependencies;
-  const { signInByPassword, issuer } = dependencies;
+  const { signInByPassword, issuer, baseUrl } = dependencies;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const returnTo = localPath(req.query['returnTo']);
     const actor = await pageSession.actor(req);
     const user = actor && (await stores.users.get(actor.vaultId, actor.userId));
     if (user !== undefined && returnTo !== undefined) return res.redirect(303, returnTo);
-    if (user !== undefined) return sendPage(res, 200, signedInPage(user, issuer === undefined));
+    if (user !== undefined)
+      return sendPage(res, 200, signedInPage(user, { withPasswords: issuer === undefined, baseUrl }));
     sendPage(
       res,
       200,
@@ -111,18 +112,21 @@ function passwordFormPage(options: {
   const { returnTo, message, email = '' } = options;
   const focus = (here: boolean): string => (here ? ' autofocus' : '');
   return {
+    name: 'sign-in',
     title: 'Sign in',
-    body: safeHtml`${message === undefined ? '' : alertText(message)}
+    usesScript: true,
+    body: safeHtml`${message === undefined ? undefined : alertText(message)}
 <form method="post" action="${SIGN_IN_PATH}">
-${returnTo === undefined ? '' : hiddenField('returnTo', returnTo)}
+${returnTo === undefined ? undefined : hiddenField('returnTo', returnTo)}
 <label for="email">E-mail</label>
 <input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${email}"${focus(email === '')}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required${focus(email !== '')}>
+${showButton('password')}
 <button type="submit">Sign in</button>
-</form>
-<p class="dim">No password yet, or forgotten? A one-time link signs you in. An admin of your account makes one; the owner's
-is printed by <code>owner-link</code> on the service's machine.${
+</form>`,
+    next: safeHtml`<p class="dim">No password yet, or forgotten? A one-time link signs you in. An admin of your account makes one; the owner's
+is printed by <code>owner-link</code> on the control plane's machine.${
       returnTo === undefined ? '' : ' Then load this page again, and it takes you on.'
     }</p>`,
   };
@@ -132,21 +136,35 @@ is printed by <code>owner-link</code> on the service's machine.${
 function providerPage(issuer: string, returnTo: string | undefined): PageContent {
   const query = returnTo === undefined ? '' : `?${returning(returnTo)}`;
   return {
+    name: 'sign-in-at-provider',
     title: 'Sign in',
-    body: safeHtml`<p>This service knows you by your identity provider.</p>
+    body: safeHtml`<p>Your account is at your identity provider.</p>
 <p><a class="button" href="/api/login/oidc${query}">Sign in at ${new URL(issuer).host}</a></p>`,
+    next: safeHtml`<p class="dim">The provider does not let you in? Ask an admin of your account. The owner also gets in by the link that
+<code>owner-link</code> prints on the control plane's machine.</p>`,
   };
 }
 
-/** @param withPasswords whether people here have passwords */
-function signedInPage(user: User, withPasswords: boolean): PageContent {
+function signedInPage(
+  user: User,
+  { withPasswords, baseUrl }: { readonly withPasswords: boolean; readonly baseUrl: string },
+): PageContent {
   const role = user.isOwner ? 'owner' : user.role;
+  const password = safeHtml`<li><a href="${PASSWORD_PATH}">Set or change your password</a></li>`;
+  const webhook = safeHtml`<li>Connect the webhook that holds your credentials: open its <code>/bind</code> page.</li>`;
   return {
+    name: 'signed-in',
     title: 'You are signed in',
+    account: user.email,
     body: safeHtml`<p>as <code>${user.email}</code> (${role}).</p>
-${withPasswords ? safeHtml`<p><a href="${PASSWORD_PATH}">Set or change your password</a></p>` : ''}
 <form method="post" action="${SIGN_OUT_PATH}">
 <button type="submit" class="quiet">Sign out</button>
 </form>`,
+    next: safeHtml`<h2>Next</h2>
+<ul>
+${withPasswords ? password : undefined}
+<li>Work from your terminal: <code>svault login --base-url ${baseUrl}</code></li>
+${user.role === 'admin' ? webhook : undefined}
+</ul>`,
   };
 }

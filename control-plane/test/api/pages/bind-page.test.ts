@@ -1,5 +1,6 @@
 import { toBase64, toBase64url, utf8 } from '@svault/shared';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fieldsOf } from '../../support/browser.ts';
 import { type LinkedService, startLinkedService } from '../../support/linked-service.ts';
 import { type Answer, BASE_URL, clientOf } from '../../support/management-service.ts';
 
@@ -85,10 +86,8 @@ describe('the page /vault/webhook-bind', () => {
   it('binds by its form', async () => {
     const offer = service.webhook.offer();
     const { page } = await open(linkOf(offer));
-    const fields = [...page.text.matchAll(/name="(\w+)" value="([^"]*)"/g)];
-    const shown = Object.fromEntries(fields.map(([, name, value]) => [name, value]));
-    expect(shown).toEqual(offer);
-    const answer = await post(shown as Offer);
+    expect(fieldsOf(page.text)).toEqual(offer);
+    const answer = await post(offer);
     expect(answer.status).toBe(303);
     expect(answer.headers.get('location')).toBe(PATH);
     expect(answer.headers.get('set-cookie')).toContain('Max-Age=0');
@@ -127,14 +126,41 @@ describe('the page /vault/webhook-bind', () => {
     expect(await isBound()).toBe(false);
   });
 
-  it('denies a binding while a webhook is bound', async () => {
+  it('denies the binding of another webhook while one is bound', async () => {
     await service.bind();
-    const offer = service.webhook.offer();
+    const offer = { ...service.webhook.offer(), webhookUrl: 'https://other.example' };
     const { page } = await open(linkOf(offer));
     expect(page.status).toBe(409);
     expect(page.text).toContain('Nothing has been changed');
     expect(page.text).not.toContain('<form');
     expect((await post(offer)).status).toBe(409);
+  });
+
+  it('says of the bound webhook that it is bound, which is no error, also to a second click', async () => {
+    const offer = service.webhook.offer();
+    expect((await post(offer)).status).toBe(303);
+    service.webhook.served.length = 0;
+    const again = await post(offer);
+    expect([again.status, again.headers.get('location')]).toEqual([303, PATH]);
+    const { page } = await open(linkOf(offer));
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('<h1>A webhook is bound</h1>');
+    expect(page.text).toContain('unseal-bind');
+    expect((await browser(session)('GET', PATH)).text).not.toContain('unseal-bind');
+    expect(service.webhook.served).toEqual([]);
+  });
+
+  it('binds nothing when the person cancels, and forgets the link', async () => {
+    const offer = service.webhook.offer();
+    service.webhook.served.length = 0;
+    const answer = await browser(session)('POST', PATH, {
+      rawBody: new URLSearchParams({ ...offer, decision: 'cancel' }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL },
+    });
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('Nothing is bound')]);
+    expect(answer.headers.get('set-cookie')).toContain('Max-Age=0');
+    expect(service.webhook.served).toEqual([]);
+    expect(await isBound()).toBe(false);
   });
 
   it('denies a binding while the vault is locked', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestBrowser, browserOn, fieldsOf } from '../../support/browser.ts';
 import { BASE_URL, clientOf } from '../../support/management-service.ts';
@@ -22,14 +23,16 @@ const submit = (fields: Record<string, string> = {}) =>
 const headingOf = ({ text }: { readonly text: string }) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
 
 describe('the sign-in page', () => {
-  test('the sign-in page has a form for password managers, no script and no frame', async () => {
+  test('the sign-in page has a form for password managers, its one script and no frame', async () => {
     const page = await browser.get('/login');
     expect([page.status, headingOf(page)]).toEqual([200, 'Sign in']);
     expect(page.text).toMatch(/<input id="email" name="email" type="email" autocomplete="username"/);
     expect(page.text).toMatch(/type="password" autocomplete="current-password"/);
     expect(page.text).toContain('<label for="email">');
-    expect(page.text).not.toContain('<script');
+    const scripts = [...page.text.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script = '']) => script);
+    const hash = createHash('sha256').update(scripts.join()).digest('base64');
     const policy = page.headers.get('content-security-policy') ?? '';
+    expect([scripts.length, policy.split(';').at(-1)]).toEqual([1, `script-src 'sha256-${hash}'`]);
     for (const part of [
       "default-src 'none'",
       "form-action 'self'",
@@ -76,7 +79,7 @@ describe('the sign-in page', () => {
 
   test('the sign-in page shows input as text', async () => {
     const page = await submit({ email: '"><script>alert(1)</script>', password: 'x' });
-    expect(page.text).not.toContain('<script');
+    expect(page.text).not.toContain('<script>alert');
     expect(page.text).toContain('&quot;&gt;&lt;script&gt;');
   });
 
@@ -159,6 +162,11 @@ describe('the password page', () => {
       'Set your password',
       false,
     ]);
+    // What the password manager keeps it for, and the rule, come before the field.
+    expect(page.text).toMatch(
+      new RegExp(`12 to 128 characters[^]*autocomplete="username" value="${email}"[^]*id="new"`),
+    );
+    expect(page.text.match(/autocomplete="new-password"/g)).toHaveLength(2);
     const differing = await browser.submit('/login/password', {
       newPassword: PASSWORD,
       repeated: `${PASSWORD}!`,
@@ -229,4 +237,46 @@ test('a repeated form field and a body that is no form are rejected', async () =
   expect((await post('email=a&email=b&password=c', 'application/x-www-form-urlencoded')).status).toBe(400);
   expect((await post('{}', 'application/json')).status).toBe(415);
   expect((await post(`email=${'x'.repeat(20_000)}`, 'application/x-www-form-urlencoded')).status).toBe(413);
+});
+
+describe('an error', () => {
+  const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    service.anyone('GET', path, { headers });
+
+  test('an unknown address is a page for a browser and JSON for programs, with the same status', async () => {
+    const page = await get('/no/such/page', HTML);
+    expect([page.status, headingOf(page)]).toEqual([404, 'There is no page here']);
+    expect(page.text).toContain('<a href="/login">');
+    expect(page.text).not.toContain('such/page');
+    const policy = page.headers.get('content-security-policy') ?? '';
+    for (const part of ["default-src 'none'", 'style-src', "frame-ancestors 'none'"])
+      expect(policy).toContain(part);
+    expect(policy).not.toContain('script-src');
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+      const answer = await get('/no/such/page', headers);
+      expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
+    }
+  });
+
+  test('the API answers programs with JSON, whatever they accept', async () => {
+    for (const [path, status] of [
+      ['/api/no-such-route', 404],
+      ['/api/me', 401],
+      ['/.well-known/no-such-document', 404],
+    ] as const) {
+      const answer = await get(path, HTML);
+      expect([path, answer.status, answer.json.error]).toEqual([path, status, expect.any(String)]);
+    }
+  });
+
+  test('a method that a page does not take is a page too', async () => {
+    const page = await get('/login/out', HTML);
+    expect([page.status, page.headers.get('allow'), headingOf(page)]).toEqual([
+      405,
+      'POST',
+      'This did not work',
+    ]);
+  });
 });

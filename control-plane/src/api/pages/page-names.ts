@@ -1,0 +1,33 @@
+/** Every page of this service, its error pages too. The browser tests visit each, so that a new one is looked at as well. */
+export const PAGE_NAMES = [
+  'sign-in',
+  'sign-in-at-provider',
+  'sign-in-failed',
+  'signed-in',
+  'link',
+  'link-used',
+  'link-gone',
+  'password',
+  'password-needs-link',
+  'password-set',
+  'cli',
+  'cli-code',
+  'cli-denied',
+  'cli-gone',
+  'bind',
+  'bind-not-admin',
+  'bind-no-link',
+  'bind-failed',
+  'bind-cancelled',
+  'bound',
+  'bound-to-another',
+  'consent',
+  'consent-no-agent',
+  'consent-vault-locked',
+  'consent-unanswerable',
+  'consent-sign-in-first',
+  'not-found',
+  'error',
+] as const;
+
+export type PageName = (typeof PAGE_NAMES)[number];

@@ -1,0 +1,101 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { launchChromium } from './chromium.ts';
+
+/** A desktop, a phone, and the narrowest that WCAG 2.2 asks for (1.4.10). */
+const WIDTHS = [1280, 390, 320];
+const HEIGHT = 800;
+
+/** A page of a new browser context, for each test of a file. */
+export interface PageInTest {
+  readonly browser: Browser;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Messages of the browser: blocked styles, redirects and frames, errors. */
+  readonly complaints: readonly string[];
+  heading(): Promise<string | null>;
+  /** Presses a key that loads a page. */
+  press(key: string): Promise<void>;
+  /**
+   * The page has this name and what all pages have, leads on, is accessible, and no wider than the window, by day and by
+   * night. With SCREENSHOTS in the environment, a picture of each is put there.
+   *
+   * @param variant of the page, for the picture's name
+   */
+  expectGoodToLookAt(name: string, variant?: string): Promise<void>;
+}
+
+/** Its members are there once `beforeEach` has run, `browser` once `beforeAll` has. */
+export function usePage(): PageInTest {
+  const own = {} as { browser: Browser; context: BrowserContext; page: Page; complaints: string[] };
+  beforeAll(async () => {
+    own.browser = await launchChromium();
+  });
+  afterAll(() => own.browser?.close());
+  beforeEach(async () => {
+    own.context = await own.browser.newContext();
+    own.page = await own.context.newPage();
+    own.complaints = [];
+    own.page.on('console', (message) => {
+      if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico'))
+        own.complaints.push(message.text());
+    });
+    own.page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== '127.0.0.1')
+        own.complaints.push(`a request to ${request.url()}`);
+    });
+  });
+  afterEach(() => own.context.close());
+  const expectGoodToLookAt = async (name: string, variant?: string): Promise<void> => {
+    const { page } = own;
+    await expectWhatAllPagesHave(page, name);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const { violations } = await axeFor(page, colorScheme).analyze();
+      expect(violations.map(({ id, help, nodes }) => [id, help, nodes[0]?.html])).toEqual([]);
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: HEIGHT });
+        const wide = await page.evaluate('document.documentElement.scrollWidth');
+        expect([name, width, Number(wide) <= width]).toEqual([name, width, true]);
+        await keepPicture(page, [name, variant, colorScheme, width]);
+      }
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: WIDTHS[0] ?? 0, height: HEIGHT });
+  };
+  return Object.assign(own, {
+    heading: () => own.page.locator('h1').textContent(),
+    press: async (key: string) => {
+      await Promise.all([own.page.waitForEvent('load'), own.page.keyboard.press(key)]);
+    },
+    expectGoodToLookAt,
+  });
+}
+
+/** By night only the colours differ. */
+const axeFor = (page: Page, colorScheme: 'light' | 'dark'): AxeBuilder => {
+  const axe = new AxeBuilder({ page });
+  return colorScheme === 'light' ? axe : axe.withRules(['color-contrast', 'link-in-text-block']);
+};
+
+/** The same mark, name, instance and footer; and a way on: a form, or text about what is next. */
+async function expectWhatAllPagesHave(page: Page, name: string): Promise<void> {
+  expect(await page.locator('main').getAttribute('data-page')).toBe(name);
+  const { host } = new URL(page.url());
+  expect(await page.locator('header .mark').count()).toBe(1);
+  expect(await page.locator('header .product').textContent()).toBe(`svault ${host}`);
+  expect(await page.locator('footer').textContent()).toContain(`at ${host}`);
+  const ways = page.locator('main > .next, main > form');
+  expect([name, (await ways.count()) > 0]).toEqual([name, true]);
+}
+
+async function keepPicture(page: Page, parts: readonly (string | number | undefined)[]): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${parts.filter((part) => part !== undefined).join('-')}.png`);
+  await page.screenshot({ path, fullPage: true });
+}
