@@ -172,7 +172,7 @@ describe('login by browser', () => {
     const { PATH, opened } = desktop(person);
     const login = sitting(person, ['login', '--no-launch-browser', '--format', 'json'], { PATH });
     const { page } = await ada.decide(await login.shown(/^open (\S+)\n.*\n/m), 'allow');
-    login.stdin.end(`${/<p class="value">([^<]+)</.exec(page)?.[1] ?? ''}\n`);
+    login.stdin.end(`${/id="copied">([^<]+)</.exec(page)?.[1] ?? ''}\n`);
     const { code, out } = await login.done;
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
