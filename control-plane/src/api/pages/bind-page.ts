@@ -170,7 +170,7 @@ const boundPage = (about: {
 ${
   about.askedAgain
     ? safeHtml`<p class="note">If you have just run <code>unseal-bind</code> there, it has forgotten this binding: unbind it here, too
-(<code>DELETE /api/webhook</code>), then ${newLink}.</p>`
+(<code>svault webhook unbind</code>), then ${newLink}.</p>`
     : undefined
 }`,
   next: safeHtml`<h2>Next</h2>
@@ -191,7 +191,7 @@ const boundToAnotherPage = (about: {
   account: about.account,
   body: safeHtml`<p>The credentials of your vault are held by <code>${about.bound}</code>. Nothing has been changed.</p>`,
   next: safeHtml`<p>To keep it, close this page. To bind <code>${about.offered}</code> in its place, unbind the present one first
-(<code>DELETE /api/webhook</code>), then ${newLink}.</p>`,
+(<code>svault webhook unbind</code>), then ${newLink}.</p>`,
 });
 
 const failedPage: PageOfError = (error) => ({
