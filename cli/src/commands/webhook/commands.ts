@@ -28,7 +28,7 @@ export function webhookCommand(action: Action): Command {
       examples(
         'svault webhook init',
         'svault webhook init --method cloudflared --set TUNNEL_TOKEN=@token.txt',
-        'svault webhook init vault --method custom --set SV_WEBHOOK_URL=https://vault.example.org',
+        'svault webhook init vault --method custom --set SVAULT_SOURCES=../svault    # a checkout, from which the image is built',
       ),
     )
     .action(action(() => import('./init.ts'), 'initWebhook'));
