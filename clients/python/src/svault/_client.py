@@ -42,7 +42,7 @@ class Client:
     :param key: the agent's, ``svagent_…``; ``SVAULT_KEY`` where it is not given
     :param webhook_url: credentials come from this webhook alone; ``SVAULT_WEBHOOK_URL`` where it is not given,
         and without either from the one that the control plane names
-    :param sealing_key: a private JWK, for sealed credentials (``pip install 'svault[sealed]'``)
+    :param sealing_key: a private JWK, for sealed credentials (``pip install cryptography``)
     :param timeout: seconds for each request
     :param max_wait: seconds that one call may wait on ``Retry-After``, all tries together; 0: never
     :raises ValueError: for an address that is neither https nor on this machine, and for what is no key

@@ -200,4 +200,4 @@ def _require_cryptography() -> None:
     try:
         import cryptography  # noqa: F401
     except ImportError:
-        raise SealedError("no_library", "sealing keys need cryptography: pip install 'svault[sealed]'") from None
+        raise SealedError("no_library", "sealing keys need cryptography: pip install cryptography") from None
