@@ -9,7 +9,7 @@ import {
 import { AUDIT_EVENT_TYPES } from '@svault/control-plane/audit-events';
 import { AUDIT_EVENT_DESCRIPTIONS } from '@svault/control-plane/audit-event-descriptions';
 import { EXIT_CODES } from '../../cli/src/failure.ts';
-import type { OpenApiDocument } from './openapi-document.ts';
+import type { OpenApiDocument } from './openapi-types.ts';
 import { code, sentence, table } from './tables.ts';
 
 const CATALOGS = {

@@ -5,18 +5,7 @@ import { startControlPlane } from '@svault/control-plane/serve';
 import { createLogger } from '@svault/server-kit/logger';
 import { toBase64url } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
-
-/** What the documentation reads of an OpenAPI operation. */
-export interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly tags: readonly string[];
-}
-
-/** What the documentation reads of the OpenAPI document. */
-export interface OpenApiDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-}
+import type { OpenApiDocument } from './openapi-types.ts';
 
 /** `GET /api/openapi.json` of a control plane that is started for it, with its public address as in the documentation. */
 export async function openApiDocument(): Promise<OpenApiDocument> {
