@@ -10,6 +10,8 @@ import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 let people: PairAndPeople;
 beforeAll(async () => {
   people = await pairAndPeople();
+  for (const serviceName of ['github', 'npm', 'pypi'])
+    await people.pair.admin.call('POST', '/api/tokens', { serviceName, tokenType: 'PlainText' });
 });
 afterAll(() => people.close());
 
@@ -291,6 +293,27 @@ describe('grants', () => {
       out: '',
       err: matching(/^error: --renew needs --expires: /),
     });
+  });
+
+  test('of a name that no credential has are refused, unless --allow-missing', async () => {
+    await people.agent('fay');
+    expect(await svault('grant fay githb')).toEqual({
+      code: 1,
+      out: '',
+      err: matching(
+        /^error: There is no credential `githb`\. Did you mean `github`\? Run `svault add githb` .*--allow-missing/,
+      ),
+    });
+    expect(await svault('grant fay githb --allow-missing')).toMatchObject({ code: 0 });
+    expect(await svault('agents create --name gil --grants nowhere')).toMatchObject({
+      code: 1,
+      out: matching(/^svagent_/),
+      err: matching(/There is no credential `nowhere`/),
+    });
+    expect(await svault('agents create --name gus --grants nowhere --allow-missing')).toMatchObject({
+      code: 0,
+    });
+    expect(await namesIn('grants list gus')).toEqual(['nowhere']);
   });
 
   test('of which one is not there: it is named', async () => {

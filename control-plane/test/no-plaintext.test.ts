@@ -98,7 +98,12 @@ async function useOthers(url: string): Promise<readonly string[]> {
   const unused = await approve(world, agent.id);
   const next = sessionIn(await refresh(world, session), approved);
 
-  const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+  const body = {
+    name: 'p',
+    upstreamUrl: 'https://mcp.example.com/',
+    serviceName: 'github',
+    allowMissing: true,
+  };
   const { proxy, key: proxyKey } = (await admin('POST', '/api/proxies', { body })).json;
   await admin('POST', `/api/proxies/${proxy.id}/reveal-key`);
   await anyone('POST', '/api/proxy/mcp', { headers: { 'x-mcp-key': proxyKey } });
@@ -119,7 +124,9 @@ async function store({ serviceName, body }: Canary): Promise<void> {
 async function storeAndFetch(): Promise<void> {
   for (const [n, canary] of generation('first').entries()) {
     await store(canary);
-    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: canary.serviceName } });
+    await admin('POST', `/api/agents/${agent.id}/grants`, {
+      body: { allowMissing: true, serviceName: canary.serviceName },
+    });
     const answer = await agent.ask(canary.serviceName);
     answers.push([...answer.headers].join('\n'), answer.text);
     const location = answer.headers.get('location') ?? '';

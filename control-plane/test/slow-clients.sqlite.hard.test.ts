@@ -34,7 +34,10 @@ beforeAll(async () => {
   const made = await pair.admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', {
     name: 'good',
   });
-  await pair.admin.call('POST', `/api/agents/${made.agent.id}/grants`, { serviceName: 'github' });
+  await pair.admin.call('POST', `/api/agents/${made.agent.id}/grants`, {
+    allowMissing: true,
+    serviceName: 'github',
+  });
   ({ apiKey } = made);
 });
 afterAll(async () => {

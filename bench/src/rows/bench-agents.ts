@@ -18,7 +18,7 @@ export async function makeAgents(
       '/api/agents',
       { name: `bench-${index}`, mcpEnabled: true },
     );
-    await admin.call('POST', `/api/agents/${agent.id}/grants`, { serviceName: SERVICE });
+    await admin.call('POST', `/api/agents/${agent.id}/grants`, { allowMissing: true, serviceName: SERVICE });
     if (policy)
       await admin.call('POST', `/api/policies/${policy.id}/attachments`, {
         targetType: 'agent',

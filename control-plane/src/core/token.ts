@@ -31,6 +31,8 @@ export interface TokenStore {
   get(vaultId: Id<'vlt'>, serviceName: string): Promise<TokenMetadata | undefined>;
   /** The names that are tokens of the vault. */
   known(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The first names in their order. */
+  names(vaultId: Id<'vlt'>, atMost: number): Promise<readonly string[]>;
   /** In any order, without unknown names. */
   ofServices(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<readonly TokenMetadata[]>;
   /** By service name. */

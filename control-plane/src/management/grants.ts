@@ -6,23 +6,30 @@ import { ApiError, invalidArgument, orNotFound } from '../core/errors.ts';
 import { type Grant, type RefreshPolicy, isExpired } from '../core/grant.ts';
 import type { Change } from '../core/stores.ts';
 import { existingAgentOf } from './agents.ts';
+import { requireToken } from './tokens.ts';
 
 interface GrantTerms extends ExpiryInput {
   readonly refreshPolicy?: RefreshPolicy | undefined;
 }
 
 /**
- * (none) → active. The webhook need not have the credential yet. An expired grant for the service is replaced.
+ * (none) → active. The webhook need not have the credential yet, and with `allowMissing` it need not be named here either. An
+ * expired grant for the service is replaced.
  *
- * @throws ApiError INVALID_ARGUMENT; NOT_FOUND for an unknown agent; CONFLICT for a deleted one, and for a live grant
+ * @throws ApiError INVALID_ARGUMENT, also for a name of no credential; NOT_FOUND for an unknown agent; CONFLICT for a deleted one, and for a live grant
  */
 export async function createGrant(
   change: Change,
   agentRef: string,
-  { serviceName, ...terms }: GrantTerms & { readonly serviceName: string },
+  {
+    serviceName,
+    allowMissing = false,
+    ...terms
+  }: GrantTerms & { readonly serviceName: string; readonly allowMissing?: boolean | undefined },
   clock: Clock,
 ): Promise<Grant> {
   const { id: agentId, name } = await existingAgentOf(change, change.actor, agentRef);
+  if (!allowMissing) await requireToken(change, serviceName);
   const target = { agentId, sourceGroupId: undefined };
   const [grant] = (await grantEach(change, [serviceName], target, terms, clock)).grants;
   if (grant === undefined)

@@ -20,15 +20,23 @@ import {
   withChanges,
 } from './proxy-settings.ts';
 import { makeStoredKey, revealStoredKey } from './stored-keys.ts';
+import { requireToken } from './tokens.ts';
+
+/** How a change of settings is checked. */
+interface SettingsChecks {
+  readonly rules: UpstreamRules;
+  /** Whether the account need not have a credential of that name yet; false unless given. */
+  readonly allowMissing?: boolean | undefined;
+}
 
 /** (new) → active. The key is in the answer. @throws ApiError INVALID_ARGUMENT */
 export async function createProxy(
   change: Change,
   input: NewProxy,
-  options: { readonly clock: Clock; readonly masterKeys: MasterKeys; readonly rules: UpstreamRules },
+  options: SettingsChecks & { readonly clock: Clock; readonly masterKeys: MasterKeys },
 ): Promise<{ readonly proxy: Proxy; readonly key: string }> {
-  const { clock, masterKeys, rules } = options;
-  const settings = await checkedSettings(change, input, rules);
+  const { clock, masterKeys } = options;
+  const settings = await allowedSettings(change, input, options);
   const id = newId('prx');
   const { key, stored } = makeStoredKey(id, masterKeys);
   const proxy: Proxy = {
@@ -55,10 +63,10 @@ export async function updateProxy(
   change: Change,
   id: string,
   changes: ProxyChanges,
-  rules: UpstreamRules,
+  checks: SettingsChecks,
 ): Promise<Proxy> {
   const before = await activeProxyOf(change, change.actor, id);
-  const settings = await checkedSettings(change, withChanges(before, changes), rules);
+  const settings = await allowedSettings(change, withChanges(before, changes), checks, before.serviceName);
   const members = changedMembers(before, settings);
   if (members.length === 0) return before;
   const atWebhook = members.some((member) => AT_WEBHOOK.includes(member));
@@ -72,6 +80,20 @@ export async function updateProxy(
   const detail = { members, ...upstream };
   await recordChange(change, 'PROXY_UPDATED', { proxyId: proxy.id, serviceName, detail });
   return proxy;
+}
+
+/** @param named its service name so far, which may be missing. @throws ApiError INVALID_ARGUMENT */
+async function allowedSettings(
+  change: Change,
+  input: NewProxy,
+  { rules, allowMissing = false }: SettingsChecks,
+  named?: string,
+): Promise<Awaited<ReturnType<typeof checkedSettings>>> {
+  const settings = await checkedSettings(change, input, rules);
+  const { serviceName } = settings;
+  if (serviceName !== undefined && serviceName !== named && !allowMissing)
+    await requireToken(change, serviceName);
+  return settings;
 }
 
 /** The members that the webhook stores of a proxy (PROTOCOL.md section 5.3). */

@@ -1,4 +1,4 @@
-import { type Clock, formatTime } from '@svault/shared';
+import { type Clock, didYouMean, formatTime } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import { eventBy } from '../core/actor.ts';
 import { ownOf, recordChange } from '../core/change.ts';
@@ -68,4 +68,26 @@ export async function removeToken(change: Change, serviceName: string): Promise<
   const detail = { grants: grants.length, folders };
   await change.audit.appendAll([...revoked, eventBy(actor, 'TOKEN_DELETED', { serviceName, detail })]);
   return true;
+}
+
+/** Of an account with more credentials, only these are suggested. */
+const MAX_SUGGESTED_FROM = 2_000;
+
+/**
+ * Requires that the account has a credential of this name. Whether the webhook holds its secret is not asked.
+ *
+ * @throws ApiError INVALID_ARGUMENT that names those of like names and the next command
+ */
+export async function requireToken(
+  { actor: { vaultId }, tokens }: Pick<Change, 'actor' | 'tokens'>,
+  serviceName: string,
+): Promise<void> {
+  if ((await tokens.known(vaultId, [serviceName])).size > 0) return;
+  const suggestion = didYouMean(serviceName, await tokens.names(vaultId, MAX_SUGGESTED_FROM));
+  throw new ApiError(
+    'INVALID_ARGUMENT',
+    `There is no credential \`${serviceName}\`.${suggestion} Run \`svault add ${serviceName}\` to store it, or give ` +
+      '`--allow-missing` (in the API `allowMissing`) to name it before it is there.',
+    { details: { issues: [{ path: 'serviceName', message: 'names no credential of this account' }] } },
+  );
 }

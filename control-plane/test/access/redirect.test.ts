@@ -147,7 +147,7 @@ describe('the redirect to the webhook', () => {
     const made = await service.admin('POST', '/api/agents', {
       body: { name: 'sealed', sealingKeyThumbprint },
     });
-    const body = { serviceName: 'mail', refreshPolicy: 'auto' };
+    const body = { serviceName: 'mail', allowMissing: true, refreshPolicy: 'auto' };
     await service.admin('POST', `/api/agents/${made.json.agent.id}/grants`, { body });
     const { headers } = await service.anyone('GET', `${CREDENTIALS}?service=mail`, {
       headers: { 'x-agent-key': made.json.apiKey as string },

@@ -42,10 +42,14 @@ describe('the audit log', () => {
   it('can be filtered by agent, service, type and time, and is paged', async () => {
     const { admin } = service;
     const agent = await service.agent();
-    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'one' } });
+    await admin('POST', `/api/agents/${agent.id}/grants`, {
+      body: { allowMissing: true, serviceName: 'one' },
+    });
     service.clock.advance(10_000);
     const from = new Date(service.clock.now()).toISOString();
-    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'two' } });
+    await admin('POST', `/api/agents/${agent.id}/grants`, {
+      body: { allowMissing: true, serviceName: 'two' },
+    });
     const list = async (query: string) => {
       const { json } = await admin('GET', `/api/audit?agentId=${agent.id}&${query}`);
       return (json.items as { eventType: string; serviceName?: string }[]).map(

@@ -31,7 +31,12 @@ describe('backups', () => {
     const [client, code] = [await connect(world), await approve(world, await newAgent(world))];
     expect(await isActive(world, client)).toBe(true);
     const file = join(service.place.folder, 'backup.db');
-    const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+    const body = {
+      name: 'p',
+      upstreamUrl: 'https://mcp.example.com/',
+      serviceName: 'github',
+      allowMissing: true,
+    };
     const { proxy, key } = (await service.admin('POST', '/api/proxies', { body })).json;
     await service.place.state.run(`UPDATE proxies SET delivered_as = 'whk_1 1'`);
 

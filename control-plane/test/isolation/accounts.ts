@@ -136,7 +136,7 @@ async function openAccount(
     },
     grantedService: async (said) => {
       const serviceName = name();
-      await post(`/api/agents/${said['path.id'] as string}/grants`, { serviceName });
+      await post(`/api/agents/${said['path.id'] as string}/grants`, { allowMissing: true, serviceName });
       return serviceName;
     },
     tokenInList: () => make.token({}),
@@ -175,7 +175,7 @@ async function openAccount(
     },
     proxy: async () => {
       const upstreamUrl = `https://${canary().toLowerCase()}.example.com/`;
-      const texts = { serviceName: canary(), headerTemplates: { 'x-tenant': canary() } };
+      const texts = { serviceName: canary(), allowMissing: true, headerTemplates: { 'x-tenant': canary() } };
       return (await post('/api/proxies', { name: canary(), upstreamUrl, ...texts })).proxy.id;
     },
     member: async () => {

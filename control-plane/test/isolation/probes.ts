@@ -79,6 +79,11 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
       silent: ['body.expiresInSeconds', 'body.grantExpiresAt', 'body.refreshPolicy'],
       ownNamespace: true,
     },
+    {
+      names: { 'path.id': 'agent', 'body.serviceName': 'token' },
+      says: { 'body.allowMissing': true },
+      ownNamespace: true,
+    },
     { names: { 'path.id': 'agent', 'body.folderId': 'folder' } },
   ],
   renewGrant: {
@@ -184,6 +189,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
       'body.upstreamUrl': 'https://mcp.example.com/',
       'body.upstreamAuthType': 'Token',
       'body.serviceName': 'github',
+      'body.allowMissing': true,
     },
     silent: ['body.headerTemplates'],
   },
@@ -192,7 +198,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   updateProxy: {
     names: { 'path.id': 'proxy', 'body.agentId': 'agent' },
     says: { 'body.name': 'taken' },
-    silent: ['body.upstreamUrl', 'body.serviceName', 'body.headerTemplates'],
+    silent: ['body.upstreamUrl', 'body.serviceName', 'body.allowMissing', 'body.headerTemplates'],
   },
   deleteProxy: PROXY,
   revokeProxy: PROXY,

@@ -38,7 +38,13 @@ beforeAll(async () => {
   policyId = (await post('/api/policies', { name: 'office', rules: [{ type: 'manual_approval' }] })).id;
   await post(`/api/policies/${policyId}/attachments`, { targetType: 'agent', targetId: agent.id });
   const upstreamUrl = 'https://mcp.example.com/mcp';
-  const proxy = { name: 'a proxy', upstreamUrl, serviceName: 'github', agentId: agent.id };
+  const proxy = {
+    name: 'a proxy',
+    upstreamUrl,
+    serviceName: 'github',
+    allowMissing: true,
+    agentId: agent.id,
+  };
   secrets['proxy key'] = (await post('/api/proxies', proxy)).key;
   const { proxy: gone, key } = await post('/api/proxies', { ...proxy, name: 'gone' });
   secrets['key of a revoked proxy'] = key;

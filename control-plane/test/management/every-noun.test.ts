@@ -19,7 +19,12 @@ const NOUNS: readonly Noun[] = [
   { path: '/api/policies', body: () => ({ name: 'p', rules: [{ type: 'manual_approval' }] }) },
   {
     path: '/api/proxies',
-    body: () => ({ name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' }),
+    body: () => ({
+      name: 'p',
+      upstreamUrl: 'https://mcp.example.com/',
+      serviceName: 'github',
+      allowMissing: true,
+    }),
     member: 'proxy',
   },
   {

@@ -11,7 +11,9 @@ beforeEach(async () => {
   agentId = (await service.admin('POST', '/api/agents', { body: { name: 'builder' } })).json.agent.id;
 });
 
-const grant = (body: object) => service.admin('POST', `/api/agents/${agentId}/grants`, { body });
+/** Of a name that is no credential here, unless the body says otherwise. */
+const grant = (body: object) =>
+  service.admin('POST', `/api/agents/${agentId}/grants`, { body: { allowMissing: true, ...body } });
 const inSeconds = (seconds: number) => formatTime(service.clock.now() + seconds * 1_000);
 
 describe('specification, states: Grant', () => {

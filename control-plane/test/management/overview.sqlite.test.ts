@@ -41,7 +41,12 @@ describe('the overview', () => {
     ];
     await post(`/api/agents/${two.id}/suspend`);
     await service.admin('DELETE', `/api/agents/${three.id}`);
-    const proxy = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+    const proxy = {
+      name: 'p',
+      upstreamUrl: 'https://mcp.example.com/',
+      serviceName: 'github',
+      allowMissing: true,
+    };
     for (let count = 0; count < 3; count++) await post('/api/proxies', proxy);
     const [revoked] = (await service.admin('GET', '/api/proxies')).json.items as { id: string }[];
     await post(`/api/proxies/${revoked?.id}/revoke`);
@@ -50,7 +55,11 @@ describe('the overview', () => {
       ['ends-soon', 24],
       ['ends-later', 25],
     ] as const)
-      await post(`/api/agents/${one.id}/grants`, { serviceName, expiresInSeconds: hours * 3_600 });
+      await post(`/api/agents/${one.id}/grants`, {
+        allowMissing: true,
+        serviceName,
+        expiresInSeconds: hours * 3_600,
+      });
     expect(await overview()).toMatchObject({
       agents: { active: 1, suspended: 1 },
       tokens: 2,
@@ -142,7 +151,7 @@ describe('the set-up guide', () => {
     const agent = await service.agent();
     await agent.get('github');
     expect(await states()).toEqual(['done', 'done', 'done', 'open', 'open']);
-    await post(`/api/agents/${agent.id}/grants`, { serviceName: 'github' });
+    await post(`/api/agents/${agent.id}/grants`, { allowMissing: true, serviceName: 'github' });
     expect(await states()).toEqual(['done', 'done', 'done', 'done', 'open']);
     await agent.get('github');
     expect(await states()).toEqual(['done', 'done', 'done', 'done', 'done']);

@@ -155,7 +155,12 @@ describe('attachments', () => {
   });
 
   test('a proxy gets a policy until it is revoked', async () => {
-    const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+    const body = {
+      name: 'p',
+      upstreamUrl: 'https://mcp.example.com/',
+      serviceName: 'github',
+      allowMissing: true,
+    };
     const { id } = (await service.admin('POST', '/api/proxies', { body })).json.proxy;
     const [one, two] = [await made(), await made()];
     const simulated = async () => (await simulate({ proxyId: id, serviceName: 'github' })).json;

@@ -31,7 +31,12 @@ const QUOTAS: Readonly<Record<string, readonly [path: string, body: (n: number) 
   ],
   PROXIES: [
     '/api/proxies',
-    (n) => ({ name: `x ${n}`, upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' }),
+    (n) => ({
+      name: `x ${n}`,
+      upstreamUrl: 'https://mcp.example.com/',
+      serviceName: 'github',
+      allowMissing: true,
+    }),
   ],
   MEMBERS: ['/api/members', (n) => ({ email: `m${n}@example.org`, role: 'member' })],
   ADMIN_KEYS: ['/api/admin-keys', (n) => ({ name: `k ${n}` })],

@@ -86,7 +86,9 @@ describe('DELETE /api/tokens/{serviceName}', () => {
     const made = await create('gone');
     await storeSecret(made.json.store, 'canary');
     const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
-    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'gone' } });
+    await admin('POST', `/api/agents/${agent.id}/grants`, {
+      body: { allowMissing: true, serviceName: 'gone' },
+    });
 
     const deleted = await admin('DELETE', '/api/tokens/gone');
     expect([deleted.status, deleted.json]).toEqual([200, { serviceName: 'gone', webhook: 'deleted' }]);
@@ -132,7 +134,9 @@ describe('GET /api/tokens/{serviceName}/history', () => {
     await create('other');
     await admin('PATCH', '/api/tokens/remembered', { body: { notes: 'n' } });
     const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
-    await admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName: 'remembered' } });
+    await admin('POST', `/api/agents/${agent.id}/grants`, {
+      body: { allowMissing: true, serviceName: 'remembered' },
+    });
     const seen: { eventType: string; serviceName: string }[] = [];
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
       const page = await historyOf('remembered', `?limit=3${cursor === '' ? '' : `&cursor=${cursor}`}`);

@@ -40,6 +40,7 @@ export async function startProxiedService(): Promise<ProxiedService> {
         upstreamUrl,
         upstreamAuthType: 'Token',
         serviceName,
+        allowMissing: true,
       });
       return { url: `${url}/api/proxy/mcp`, bearer: key };
     },

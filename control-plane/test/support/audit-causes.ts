@@ -68,7 +68,12 @@ const newFolder = async ({ post }: World): Promise<string> =>
   (await post('/api/folders', { name: 'f' })).json.id;
 const POLICY = { name: 'p', rules: [{ type: 'manual_approval' }] };
 const newPolicy = async ({ post }: World): Promise<string> => (await post('/api/policies', POLICY)).json.id;
-const PROXY = { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+const PROXY = {
+  name: 'p',
+  upstreamUrl: 'https://mcp.example.com/',
+  serviceName: 'github',
+  allowMissing: true,
+};
 const newProxy = async ({ post }: World): Promise<string> =>
   (await post('/api/proxies', PROXY)).json.proxy.id;
 const attachment = ({ agent }: World) => ({ targetType: 'agent', targetId: agent.id });
@@ -159,7 +164,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   },
   GRANT_CREATED: {
     before: newAgent,
-    by: ({ post }, id) => post(`/api/agents/${id}/grants`, { serviceName: 'github' }),
+    by: ({ post }, id) => post(`/api/agents/${id}/grants`, { allowMissing: true, serviceName: 'github' }),
     says: (_, agentId) => ({
       agentId,
       serviceName: 'github',
@@ -170,7 +175,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   GRANT_RENEWED: {
     before: async (world) => {
       const id = await newAgent(world);
-      await world.post(`/api/agents/${id}/grants`, { serviceName: 'github' });
+      await world.post(`/api/agents/${id}/grants`, { allowMissing: true, serviceName: 'github' });
       return id;
     },
     by: ({ post }, id) =>
@@ -185,7 +190,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   GRANT_REVOKED: {
     before: async (world) => {
       const id = await newAgent(world);
-      await world.post(`/api/agents/${id}/grants`, { serviceName: 'github' });
+      await world.post(`/api/agents/${id}/grants`, { allowMissing: true, serviceName: 'github' });
       return id;
     },
     by: ({ admin }, id) => admin('DELETE', `/api/agents/${id}/grants/github`),
@@ -195,7 +200,11 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   GRANT_EXPIRED: {
     events: ['GRANT_EXPIRED', 'AGENT_CREDENTIAL_ACCESS'],
     before: async ({ agent, post, service }) => {
-      await post(`/api/agents/${agent.id}/grants`, { serviceName: 'hourly', expiresInSeconds: 3_600 });
+      await post(`/api/agents/${agent.id}/grants`, {
+        allowMissing: true,
+        serviceName: 'hourly',
+        expiresInSeconds: 3_600,
+      });
       service.clock.advance(3_600_000);
       return agent.id;
     },

@@ -90,7 +90,7 @@ async function makeCaller(
     name: 'caller',
   });
   const { id: agentId } = made.agent;
-  await admin.call('POST', `/api/agents/${agentId}/grants`, { serviceName: GRANTED });
+  await admin.call('POST', `/api/agents/${agentId}/grants`, { allowMissing: true, serviceName: GRANTED });
   const { id } = await admin.call<{ id: string }>('POST', '/api/policies', {
     name: `at most ${cap}, ${rate} a second`,
     enabled: true,

@@ -112,6 +112,8 @@ export async function mcpAgentOn(
   });
   const { agent, apiKey } = json as { agent: { id: string }; apiKey: string };
   for (const serviceName of serviceNames)
-    await service.admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName } });
+    await service.admin('POST', `/api/agents/${agent.id}/grants`, {
+      body: { allowMissing: true, serviceName },
+    });
   return { id: agent.id, apiKey };
 }

@@ -27,7 +27,13 @@ interface ProxyOwner {
 
 /** Makes a proxy; of the credential `github` unless said otherwise. */
 export async function proxyOn({ running, admin }: ProxyOwner, settings: object = {}): Promise<TestProxy> {
-  const body = { name: 'p', upstreamUrl: 'https://mcp.example.com/mcp', serviceName: 'github', ...settings };
+  const body = {
+    name: 'p',
+    upstreamUrl: 'https://mcp.example.com/mcp',
+    serviceName: 'github',
+    allowMissing: true,
+    ...settings,
+  };
   const made = await admin('POST', '/api/proxies', { body });
   if (made.status !== 201) throw new Error(`no proxy was made: ${made.status} ${made.text}`);
   const { proxy, key } = made.json as { proxy: { id: string }; key: string };

@@ -55,7 +55,7 @@ export function withdrawals(agent: { readonly id: string; apiKey: string }): rea
       denial: '404 NO_GRANT',
       withdraw: async (admin) => void (await change(admin, 'DELETE', `${path}/grants/granted`)),
       restore: async (admin) =>
-        void (await change(admin, 'POST', `${path}/grants`, { serviceName: 'granted' })),
+        void (await change(admin, 'POST', `${path}/grants`, { allowMissing: true, serviceName: 'granted' })),
     },
     {
       what: 'lock',

@@ -42,7 +42,10 @@ beforeAll(async () => {
   const made = await pair.admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', {
     name: 'a',
   });
-  await pair.admin.call('POST', `/api/agents/${made.agent.id}/grants`, { serviceName: SERVICE_NAME });
+  await pair.admin.call('POST', `/api/agents/${made.agent.id}/grants`, {
+    allowMissing: true,
+    serviceName: SERVICE_NAME,
+  });
   key = made.apiKey;
 });
 afterAll(() => pair.close());

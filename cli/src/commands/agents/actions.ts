@@ -89,12 +89,11 @@ const madeSchema = z.looseObject({ agent: agentSchema, apiKey: z.string().regex(
 type Made = z.infer<typeof madeSchema>;
 
 /** `agents create`: prints the key once on stdout, even where the grants that follow fail. */
-export const createAgent: Run<[], EditOptions & { readonly grants?: string }> = async (
-  invocation,
-  _,
-  options,
-) => {
-  const { name, grants, description, mcp, sealingKey } = options;
+export const createAgent: Run<
+  [],
+  EditOptions & { readonly grants?: string; readonly allowMissing?: true }
+> = async (invocation, _, options) => {
+  const { name, grants, allowMissing, description, mcp, sealingKey } = options;
   if (name === undefined || name.trim() === '') throw usage('an agent needs a name: --name');
   const services = grants === undefined ? [] : serviceNamesIn(grants);
   const sealingKeyThumbprint = sealingKey === undefined ? undefined : await thumbprintOf(sealingKey);
@@ -107,11 +106,13 @@ export const createAgent: Run<[], EditOptions & { readonly grants?: string }> = 
     schema: madeSchema,
     dryAnswer: imagined(name),
   });
-  if (client.dryRun) return void (await grantServices(invocation, client, made.agent, { services }));
+  if (client.dryRun)
+    return void (await grantServices(invocation, client, made.agent, { services, allowMissing }));
   sayMade(invocation, made);
   let granted: readonly Grant[] = [];
   try {
-    const { done, failure } = await grantServices(invocation, client, made.agent, { services });
+    const granting = { services, allowMissing };
+    const { done, failure } = await grantServices(invocation, client, made.agent, granting);
     granted = done;
     if (failure !== undefined) throw failure;
   } finally {

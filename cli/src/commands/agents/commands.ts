@@ -24,6 +24,7 @@ export function agentsCommand(action: Action): Command {
     .description('Make an agent. Its key is printed on stdout, this once; all else is said on stderr.')
     .option('--name <name>', 'what it is called (needed)')
     .option('--grants <services>', 'what it is granted at once, separated by commas')
+    .option('--allow-missing', 'grant names of no credential yet, too')
     .option('--description <text>', 'what it is for')
     .option('--mcp', 'let it use the MCP endpoint')
     .option('--sealing-key <jwk>', SEALING_KEY)

@@ -46,8 +46,8 @@ const GRANTS: Shape<Grant> = {
 /** `grants add AGENT SERVICE…`, and with `--renew` for grants that are there. */
 export const addGrants: Run<
   [agent: string, services: readonly string[]],
-  GrantOptions & { readonly renew?: true }
-> = async (invocation, [reference, names], { renew, ...options }) => {
+  GrantOptions & { readonly renew?: true; readonly allowMissing?: true }
+> = async (invocation, [reference, names], { renew, allowMissing, ...options }) => {
   if (renew && options.expires === undefined)
     throw usage('--renew needs --expires: a duration such as 1h, or never (until it is revoked)');
   const terms = grantTerms(options);
@@ -55,7 +55,7 @@ export const addGrants: Run<
   const client = await apiClient(invocation);
   const agent = await agentReferred(client, reference);
   const grant = renew ? renewGrants : grantServices;
-  const { done, failure } = await grant(invocation, client, agent, { services, terms });
+  const { done, failure } = await grant(invocation, client, agent, { services, terms, allowMissing });
   printAnswers(invocation, done);
   if (failure !== undefined) throw failure;
 };

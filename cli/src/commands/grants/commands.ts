@@ -19,7 +19,7 @@ export function grantsCommand(action: Action): Command {
     .alias('gr')
     .summary('grants: which agent may have which credential')
     .description(
-      'Grants: which agent may have which credential. Nobody checks that the credential is there, since the webhook alone knows.',
+      'Grants: which agent may have which credential. A name that no credential has is refused, unless --allow-missing; whether the secret is there, the webhook alone knows.',
     );
   grants
     .command('list')
@@ -45,6 +45,7 @@ export const addGrants = (action: Action, name = 'add'): Command =>
     .argument('<agent>', AGENT)
     .argument('<service...>', SERVICES)
     .option(...FOR_HOW_LONG)
+    .option('--allow-missing', 'also for names of no credential yet')
     .option('--renew', 'set when grants end that are there already; needs --expires')
     .addOption(REFRESH_POLICY)
     .addHelpText(

@@ -2,6 +2,7 @@ import type { ApiClient } from '../../api/api-client.ts';
 import { type Grant, grantPath, grantSchema, grantsPath } from '../../api/grants.ts';
 import type { Referred } from '../../api/resource.ts';
 import { Failure, orElse } from '../../failure.ts';
+import { given } from '../../json-in.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type Outcomes, oneByOne } from '../../one-by-one.ts';
 import { say } from '../../output/say.ts';
@@ -13,15 +14,22 @@ export interface GrantTerms {
   readonly refreshPolicy?: 'none' | 'auto';
 }
 
+interface NewGrants {
+  readonly services: readonly string[];
+  readonly terms?: GrantTerms;
+  /** Also for names of no credential yet. */
+  readonly allowMissing?: true | undefined;
+}
+
 /** Grants credentials to an agent, one after another; each is said on stderr. */
 export const grantServices = (
   invocation: Invocation,
   client: ApiClient,
   agent: Referred,
-  { services, terms = {} }: { readonly services: readonly string[]; readonly terms?: GrantTerms },
+  { services, terms = {}, allowMissing }: NewGrants,
 ): Promise<Outcomes<Grant>> =>
   oneByOne(invocation, services, async (serviceName) => {
-    const body = { serviceName, ...terms };
+    const body = given({ serviceName, ...terms, allowMissing });
     const path = grantsPath(agent.id);
     const grant = await client.change({ method: 'POST', path, body, schema: grantSchema });
     sayGranted(invocation, agent, grant);

@@ -79,6 +79,7 @@ interface ProxyOptions {
   readonly name?: string;
   readonly upstreamUrl?: string;
   readonly service?: string;
+  readonly allowMissing?: true;
   readonly agent?: string;
   readonly header?: readonly string[];
 }
@@ -89,13 +90,14 @@ const NO_AGENT = 'none';
 
 async function settingsFrom(
   client: ApiClient,
-  { name, upstreamUrl, service, agent, header }: ProxyOptions,
+  { name, upstreamUrl, service, allowMissing, agent, header }: ProxyOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
   const isUsual = header?.join() === NO_HEADERS.join();
   return given({
     name,
     upstreamUrl,
     serviceName: service === undefined ? undefined : serviceNameFrom(service),
+    allowMissing: service === undefined ? undefined : allowMissing,
     agentId: agent === undefined || agent === NO_AGENT ? undefined : (await agentReferred(client, agent)).id,
     headerTemplates: header === undefined || isUsual ? undefined : headersIn(header),
   });

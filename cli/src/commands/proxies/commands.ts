@@ -29,6 +29,7 @@ export const proxiesCommand = (action: Action): Command =>
           ['--name <name>', 'what it is called (needed)'],
           ['--upstream-url <url>', 'the MCP server (needed), such as https://mcp.example.com/mcp'],
           ['--service <service>', 'the credential that is put into each call'],
+          ALLOW_MISSING,
           ['--agent <agent>', 'the agent it is for: it is refused while that agent is not active'],
           HEADER,
           new Option(
@@ -50,6 +51,7 @@ export const proxiesCommand = (action: Action): Command =>
           ['--name <name>', 'what it is called from now on'],
           ['--upstream-url <url>', 'the MCP server'],
           ['--service <service>', 'the credential that is put into each call'],
+          ALLOW_MISSING,
           ['--agent <agent>', 'the agent it is for; none: no agent'],
           HEADER,
         ],
@@ -84,6 +86,8 @@ export const proxiesCommand = (action: Action): Command =>
   });
 
 const PROXY = 'its name or its id';
+
+const ALLOW_MISSING = ['--allow-missing', 'also where no credential has that name yet'] as const;
 
 const HEADER = new Option(
   '--header <header>',

@@ -10,7 +10,9 @@ export async function makeAgent(admin: Call, ...serviceNames: readonly string[])
   const body = { name: 'an agent', mcpEnabled: true };
   const { agent, apiKey } = await done(admin('POST', '/api/agents', { body }));
   for (const serviceName of serviceNames)
-    await done(admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName } }));
+    await done(
+      admin('POST', `/api/agents/${agent.id}/grants`, { body: { allowMissing: true, serviceName } }),
+    );
   return { id: agent.id, apiKey };
 }
 

@@ -45,6 +45,11 @@ export const serviceNameSchema = wireServiceName.meta({
   examples: ['github'],
 });
 
+/** For a grant or a proxy of a service name that is no credential yet. */
+export const allowMissingSchema = z.boolean().optional().meta({
+  description: 'true: the account need not have a credential of this name yet',
+});
+
 /** A service name in a path. */
 export const serviceNameParams = z.object({ serviceName: serviceNameSchema });
 

@@ -12,6 +12,7 @@ import {
 } from '../../management/grants.ts';
 import type { Needs } from './dependencies.ts';
 import {
+  allowMissingSchema,
   idParams,
   idSchema,
   isTime,
@@ -63,6 +64,7 @@ const newGrantSchema = z
     folderId: idSchema('fld')
       .optional()
       .meta({ description: 'A grant for each token that is in this folder now' }),
+    allowMissing: allowMissingSchema,
     ...termsMembers,
   })
   .superRefine(({ serviceName, folderId }, context) => {
@@ -119,10 +121,10 @@ export function createGrantRoutes({ clock, stores }: Needs<'clock', 'agents' | '
       response: { status: 201, schema: grantedSchema },
       errors: ['CONFLICT'],
       change: async (inside, { body, params: { id } }) => {
-        const { serviceName, folderId = '', ...terms } = body;
+        const { serviceName, folderId = '', allowMissing, ...terms } = body;
         const toNewView = (grant: Grant) => toGrantView(grant, grant.createdAt);
         if (serviceName !== undefined)
-          return toNewView(await createGrant(inside, id, { ...terms, serviceName }, clock));
+          return toNewView(await createGrant(inside, id, { ...terms, serviceName, allowMissing }, clock));
         const made = await createGrantsFromFolder(inside, id, { ...terms, folderId }, clock);
         return { grants: made.grants.map(toNewView), skipped: [...made.skipped] };
       },

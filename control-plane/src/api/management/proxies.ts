@@ -17,6 +17,7 @@ import {
 } from '../../management/proxies.ts';
 import type { Needs } from './dependencies.ts';
 import {
+  allowMissingSchema,
   idParams,
   idSchema,
   lineSchema,
@@ -80,6 +81,7 @@ const newProxySchema = z
     upstreamUrl: upstreamUrlSchema,
     upstreamAuthType: authTypeSchema.optional(),
     serviceName: serviceNameSchema.optional(),
+    allowMissing: allowMissingSchema,
     agentId: agentIdSchema.optional(),
     headerTemplates: templatesSchema.optional(),
   })
@@ -98,7 +100,11 @@ const proxyChangesSchema = newProxySchema
   .meta({ id: 'ProxyChanges' });
 
 /** Specification, "MCP proxy": `Token` is the default. */
-const toNewProxy = ({ upstreamAuthType = 'Token', ...input }: z.output<typeof newProxySchema>): NewProxy => ({
+const toNewProxy = ({
+  upstreamAuthType = 'Token',
+  allowMissing: _check,
+  ...input
+}: z.output<typeof newProxySchema>): NewProxy => ({
   serviceName: undefined,
   agentId: undefined,
   headerTemplates: undefined,
@@ -135,8 +141,9 @@ export function createProxyRoutes(
       body: newProxySchema,
       response: { status: 201, schema: proxyWithKeySchema },
       handle: async ({ actor, body, transaction }) => {
-        const input = toNewProxy(body);
-        const made = await transaction((inside) => createProxy(inside, input, { clock, masterKeys, rules }));
+        const [input, { allowMissing }] = [toNewProxy(body), body];
+        const options = { clock, masterKeys, rules, allowMissing };
+        const made = await transaction((inside) => createProxy(inside, input, options));
         return { proxy: await viewOf(actor, await offerConfig(made.proxy)), key: made.key };
       },
     }),
@@ -167,8 +174,9 @@ export function createProxyRoutes(
       body: proxyChangesSchema,
       response: proxy,
       errors: ['CONFLICT'],
-      handle: async ({ actor, body, transaction, params }) => {
-        const changed = await transaction((inside) => updateProxy(inside, params.id, body, rules));
+      handle: async ({ actor, body: { allowMissing, ...changes }, transaction, params }) => {
+        const checks = { rules, allowMissing };
+        const changed = await transaction((inside) => updateProxy(inside, params.id, changes, checks));
         return viewOf(actor, await offerConfig(changed));
       },
     }),

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { TokenMetadata, TokenStore } from '../../core/token.ts';
 import type { Schema } from '../schema.ts';
-import { changesRow, first, pageBy, rowsOfChunks, run } from './queries.ts';
+import { all, changesRow, first, pageBy, rowsOfChunks, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
 
 export function createTokenStore(db: Kysely<Schema>): TokenStore {
@@ -24,6 +24,11 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
       const rows = await rowsOfChunks(serviceNames, (chunk) => names.where('service_name', 'in', chunk));
       return new Set(rows.map((row) => row.service_name));
     },
+    names: (vaultId, atMost) =>
+      all(
+        tokens(vaultId).select('service_name').orderBy('service_name').limit(atMost),
+        (row) => row.service_name,
+      ),
     ofServices: async (vaultId, serviceNames) => {
       const whole = tokens(vaultId).selectAll();
       const rows = await rowsOfChunks(serviceNames, (chunk) => whole.where('service_name', 'in', chunk));
