@@ -23,7 +23,8 @@ export async function main(): Promise<void> {
   // This client always verifies certificates, also where the shell switches that off; a command of exec keeps the variable.
   delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
 
-  process.exitCode = await run(process.argv.slice(2), {
+  const args = process.argv.slice(2);
+  process.exitCode = await run(args, {
     terminal: {
       out: (text) => process.stdout.write(text),
       err: (text) => process.stderr.write(text),
@@ -38,6 +39,8 @@ export async function main(): Promise<void> {
     env,
     signal: interruption.signal,
   });
+  // A shell waits for it, though a keychain or a network may not have answered yet.
+  if (args[0] === 'complete-names') process.exit();
 }
 
 /** A reader that has seen enough, such as head, is no error. */

@@ -14,7 +14,7 @@ import { proxiesCommand } from './commands/proxies/commands.ts';
 import { sessionsCommand } from './commands/sessions/commands.ts';
 import { foldersCommand } from './commands/folders/commands.ts';
 import { addGrants, grantsCommand } from './commands/grants/commands.ts';
-import { completionCommand } from './commands/completion/commands.ts';
+import { completeNamesCommand, completionCommand } from './commands/completion/commands.ts';
 import { doctorCommand } from './commands/doctor/commands.ts';
 import { execCommand } from './commands/exec/commands.ts';
 import { explainCommand } from './commands/explain/commands.ts';
@@ -102,6 +102,7 @@ export function createProgram(surroundings: Surroundings): Command {
       ],
     ],
   ];
+  program.addCommand(inheriting(program, completeNamesCommand(action)), { hidden: true });
   for (const [heading, commands] of groups) {
     program.commandsGroup(heading);
     for (const command of commands) program.addCommand(inheriting(program, command));

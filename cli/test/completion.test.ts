@@ -11,6 +11,13 @@ import { commandLine } from './command-line.ts';
 const SVAULT = `#!/bin/sh
 if [ "$*" = 'context list --format name' ]; then
   printf '%s\\n' work me@home '$(touch evaluated)'
+elif [ "$1" = complete-names ]; then
+  case "$*" in
+    'complete-names services') printf '%s\\n' github gitlab '$(touch evaluated)' 'g h' ;;
+    'complete-names agents') printf '%s\\n' builder ci ;;
+    'complete-names agents --context=work') printf '%s\\n' ci-of-work ;;
+    'complete-names policies') printf '%s\\n' net ;;
+  esac
 else
   printf '<%s>' "$@"
   echo
@@ -113,6 +120,15 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['svault --context=w', ['--context=work']],
   ['svault add x --from-file fil', ['file-1', 'file-2']],
   ['svault webhook up fo', ['folder/']],
+  ['svault get gith', ['github']],
+  ['svault tk show git', ['github', 'gitlab']],
+  ['svault rm npm gitl', ['gitlab']],
+  ['svault grant ci gith', ['github']],
+  ['svault agents show c', ['ci']],
+  ['svault --context work agents show c', ['ci-of-work']],
+  ['svault agents --ctx=work off c', ['ci-of-work']],
+  ['svault policies list --agent b', ['builder']],
+  ['svault pol attach n', ['net']],
   ['svault exec --with A=b -- program-of-m', ['program-of-mine']],
 ];
 
@@ -123,7 +139,7 @@ for (const shell of SHELLS) {
   const why = isMissing ? ` (SKIPPED: apt-get install ${missing.join(' ')})` : '';
 
   describe.skipIf(isMissing)(`${shell}${why}`, () => {
-    test('completes commands, aliases, flags, their values, and names of logins', () => {
+    test('completes commands, aliases, flags, their values, and names of logins, credentials and agents', () => {
       const shown = CANDIDATES[shell](CASES.map(([line]) => line));
       const words = shown.map((each) => each.map((word) => word.replace(/^folder$/, 'folder/')).toSorted());
       expect(Object.fromEntries(CASES.map(([line], index) => [line, words[index]]))).toEqual(
@@ -132,7 +148,12 @@ for (const shell of SHELLS) {
     });
 
     test('evaluates nothing of the line, and nothing that svault says', () => {
-      const lines = ['svault get $(touch evaluated) --fi', 'svault `touch evaluated` ', 'svault use '];
+      const lines = [
+        'svault get $(touch evaluated) --fi',
+        'svault `touch evaluated` ',
+        'svault use ',
+        'svault get ',
+      ];
       // Completed twice, which lists what there is, and taken away again instead of being run.
       const keys = lines.map((line) => `${line}\t\t\u0015`).join('');
       if (shell === 'bash') typedInto(BASH, `source ./bash\n${keys}exit\n`);

@@ -57,6 +57,7 @@ version
 help agents
 explain NO_GRANT
 whoami
+complete-names agents
 add github --value 0123456789abcdef0123
 add npm --value 0123456789abcdef0123 --allow-host npm.example
 ls

@@ -47,7 +47,17 @@ const TABLE = [
   ...['account password', 'members list|ls', 'members add', 'members edit', 'members invite'],
   ...['members rm|delete', 'sessions list|ls', 'sessions rm|end|delete', 'admin-keys list|ls'],
   ...['admin-keys create', 'admin-keys rm|delete', 'providers list|ls', 'providers create'],
-  ...['providers edit', 'providers rm|delete', 'exec', 'completion', 'help', 'explain', 'doctor', 'version'],
+  ...[
+    'providers edit',
+    'providers rm|delete',
+    'exec',
+    'completion',
+    'help',
+    'explain',
+    'doctor',
+    'complete-names',
+    'version',
+  ],
 ];
 
 const combined = (before: readonly string[], names: readonly string[]): string[] =>

@@ -50,6 +50,14 @@ const RENEWAL = 'POST /api/cli/login/refresh';
 const INTERRUPTED = { code: 130, out: '', err: '' };
 const FORGOTTEN = { code: 0, out: '', err: 'work is forgotten here\n' };
 
+test('completion renews no session: a shell that ends it half-way would lose it', async () => {
+  handle = (_req, res) => void res.end(grant());
+  const nothing = { code: 0, out: '', err: '' };
+  const env = { XDG_CACHE_HOME: person.dir };
+  expect(await person.svault(['complete-names', 'agents'], { env })).toEqual(nothing);
+  expect(asked).toEqual([]);
+});
+
 describe('Ctrl-C during a renewal', () => {
   test.each<[string, RequestListener]>([
     ['gave meanwhile', (_req, res) => void setTimeout(() => res.end(grant()), 50)],

@@ -124,6 +124,7 @@ export const CLI_ARROWS: Readonly<Record<string, readonly string[]>> = {
     'webhook-project',
     'webhook-direct',
     'global-flags.ts',
+    'private-cache-folder.ts',
   ],
 };
 

@@ -60,12 +60,17 @@ const MAX_DOCUMENT_BYTES = 512 * 1024 * 1024;
 /** More than any account has. */
 const MAX_PAGES = 1_000;
 
-/** @param who 'admin' refuses an agent's login before anything is sent. @throws Failure denied */
+/**
+ * @param who 'admin' refuses an agent's login before anything is sent
+ * @param options.renews false: a session that is about to end is not renewed, and the call fails
+ * @throws Failure denied
+ */
 export async function apiClient(
   invocation: Invocation,
   who: 'admin' | 'anybody' = 'admin',
+  options: { readonly renews?: false } = {},
 ): Promise<ApiClient> {
-  const login = await actingLogin(invocation);
+  const login = await actingLogin(invocation, options);
   const { baseUrl, kind, name } = login.context;
   if (who === 'admin' && kind === 'agent')
     throw new Failure(

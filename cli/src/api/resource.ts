@@ -40,7 +40,8 @@ export async function referred(client: ApiClient, resource: Resource, reference:
   return (await withId(client, resource, reference)) ?? called(client, resource, reference);
 }
 
-const referredSchema = ({ nameMember = 'name' }: Resource): z.ZodType<Referred> =>
+/** Id and name of one, as a list has it. */
+export const namesSchema = ({ nameMember = 'name' }: Resource): z.ZodType<Referred> =>
   z
     .record(z.string(), z.unknown())
     .transform((item) => ({ id: item['id'], name: item[nameMember] }))
@@ -54,7 +55,7 @@ async function withId(
 ): Promise<Referred | undefined> {
   const { idPrefix } = resource;
   if (idPrefix === undefined || !isId(idPrefix, reference)) return undefined;
-  const read = client.read(pathOf(resource, reference), referredSchema(resource));
+  const read = client.read(pathOf(resource, reference), namesSchema(resource));
   return orElse<Referred | undefined>(read, (error) => {
     if (error.exit !== 'notFound') throw error;
     return undefined;
@@ -64,7 +65,7 @@ async function withId(
 /** Two texts that look the same are the same name, in any Unicode form that a terminal sends. */
 async function called(client: ApiClient, resource: Resource, reference: string): Promise<Referred> {
   const { one, many, path } = resource;
-  const items = await client.readAll(path, referredSchema(resource));
+  const items = await client.readAll(path, namesSchema(resource));
   const withThatId = items.find(({ id }) => id === reference);
   if (withThatId !== undefined) return withThatId;
   const wanted = reference.normalize();

@@ -25,7 +25,10 @@ export interface ActingLogin {
  * The login to act with: `--context`, else SVAULT_KEY with SVAULT_BASE_URL, else SVAULT_CONTEXT, else the current one.
  * @throws Failure usage for a name that there is not, or a SVAULT_… that is malformed; denied where no login exists
  */
-export async function actingLogin(invocation: Invocation): Promise<ActingLogin> {
+export async function actingLogin(
+  invocation: Invocation,
+  { renews = true }: { readonly renews?: boolean } = {},
+): Promise<ActingLogin> {
   const login = invocation.flags.ctx === undefined ? environmentLogin(invocation) : undefined;
   if (login !== undefined) {
     const { SVAULT_CONTEXT: unused = '' } = invocation.env;
@@ -39,8 +42,12 @@ export async function actingLogin(invocation: Invocation): Promise<ActingLogin> 
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
   if (context === undefined) throw await notSignedIn(store);
-  return keptLogin(invocation, store, context);
+  return keptLogin(invocation, renews ? store : { ...store, replaceSecrets: notRenewed }, context);
 }
+
+/** What is interrupted may have been renewed at the control plane and not here: then the session would be lost. */
+const notRenewed = (): Promise<never> =>
+  Promise.reject(new Failure('denied', 'the session has to be renewed first'));
 
 /**
  * The login that is kept and meant: by `--context`, else by SVAULT_CONTEXT, else the current one.

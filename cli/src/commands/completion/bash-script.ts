@@ -2,11 +2,11 @@ import { type Candidate, type CommandTree, flagged, lookups, parents } from './c
 
 /**
  * For bash, 3.2 of macOS too, and without bash-completion. No word of the line is ever evaluated, and no list goes through
- * `compgen -W`, which would; svault runs only for the names of logins.
+ * `compgen -W`, which would; svault runs only for names.
  */
 export const script = (tree: CommandTree): string => `# Completion of svault for bash.
 _svault() {
-  local IFS=$' \\t\\n' rest=\${COMP_LINE:0:COMP_POINT} bare word cur head='' at='' takes='' kind candidates=''
+  local IFS=$' \\t\\n' rest=\${COMP_LINE:0:COMP_POINT} bare word cur head='' at='' takes='' login='' kind candidates=''
   local -i index=0 operands=0 only_operands=0
   local -a typed
   typed=()
@@ -30,12 +30,14 @@ _svault() {
   # Which command it is, and what the last flag takes.
   for word in "\${typed[@]:1:index-1}"; do
     if [[ -n $takes ]]; then
+      if [[ $takes == contexts ]]; then login=$word; fi
       takes=''
     elif ((only_operands)); then
       operands+=1
     else
       case $word in
         --) only_operands=1 ;;
+        --context=* | --ctx=*) login=\${word#*=} ;;
         -*=*) ;;
         -?*) _svault_takes "$at" "$word" ;;
         *) _svault_step "$at" "$word" || operands+=1 ;;
@@ -66,6 +68,13 @@ _svault() {
         if [[ $word != *[!A-Za-z0-9._@-]* ]]; then _svault_offer "$word"; fi
       done < <(
         command svault context list --format name 2>/dev/null </dev/null
+      )
+      ;;
+    'names '*)
+      while IFS= read -r word; do
+        if [[ $word != *[!A-Za-z0-9._@:+-]* ]]; then _svault_offer "$word"; fi
+      done < <(
+        command svault complete-names "\${kind#names }" \${login:+"--context=$login"} 2>/dev/null </dev/null
       )
       ;;
     commands) _svault_generate -c ;;

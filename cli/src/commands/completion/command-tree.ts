@@ -2,8 +2,24 @@ import type { Command, Option } from 'commander';
 import { unique } from '../../one-by-one.ts';
 import { EXPLAINED_CODES } from '../explain/explained-codes.ts';
 
-/** What a value can be. A list: one of it. `contexts`: a login that is kept. `commands`: a program of this machine. */
-type Values = readonly string[] | 'contexts' | 'files' | 'folders' | 'commands' | 'anything';
+/** Kinds of names that the control plane is asked for. */
+export type NameKind =
+  | 'services'
+  | 'agents'
+  | 'folders'
+  | 'policies'
+  | 'proxies'
+  | 'members'
+  | 'providers'
+  | 'sessions'
+  | 'admin-keys';
+
+/**
+ * What a value can be. A list: one of it. `contexts`: a login that is kept. `commands`: a program of this machine. `names …`:
+ * what the control plane has of a kind.
+ */
+type Values =
+  readonly string[] | 'contexts' | 'files' | 'folders' | 'commands' | 'anything' | `names ${NameKind}`;
 
 /** What a word can be, and what it is for. */
 export interface Candidate {
@@ -49,10 +65,15 @@ export function commandTree(program: Command): CommandTree {
 }
 
 function nodesOf(command: Command, path: string, flags = command.options): readonly CommandNode[] {
-  const below = command.commands.map((each) => ({ each, to: `${path} ${each.name()}`.trim() }));
+  const below = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((each) => ({ each, to: `${path} ${each.name()}`.trim() }));
   const operands = command.registeredArguments.map(
-    (argument) => argument.argChoices ?? OPERANDS[`${path} ${argument.name()}`] ?? 'anything',
+    (argument) =>
+      argument.argChoices ?? OPERANDS[`${path} ${argument.name()}`] ?? NAMED[argument.name()] ?? 'anything',
   );
+  const last = command.registeredArguments.at(-1)?.variadic === true ? operands.at(-1) : undefined;
   const node: CommandNode = {
     path,
     commands: below.flatMap(({ each, to }) =>
@@ -64,12 +85,15 @@ function nodesOf(command: Command, path: string, flags = command.options): reado
     ),
     flags: flags.flatMap(spellings),
     operands,
-    furtherOperands: operands[0] === 'commands' ? 'files' : 'anything',
+    furtherOperands: operands[0] === 'commands' ? 'files' : (last ?? 'anything'),
   };
   return [node, ...below.flatMap(({ each, to }) => nodesOf(each, to))];
 }
 
 const OPERANDS: Readonly<Record<string, Values>> = {
+  // What these name is new.
+  'add service': 'anything',
+  'tokens create service': 'anything',
   'use name': 'contexts',
   'context use name': 'contexts',
   'context rm name': 'contexts',
@@ -80,7 +104,27 @@ const OPERANDS: Readonly<Record<string, Values>> = {
   'webhook down folder': 'folders',
 };
 
-const PLACEHOLDERS: Readonly<Record<string, Values>> = { file: 'files', folder: 'folders' };
+/** Operands, and values of flags, by what they are called. */
+const NAMED: Readonly<Record<string, Values>> = {
+  service: 'names services',
+  agent: 'names agents',
+  folder: 'names folders',
+  policy: 'names policies',
+  proxy: 'names proxies',
+  member: 'names members',
+  provider: 'names providers',
+  session: 'names sessions',
+  key: 'names admin-keys',
+  file: 'files',
+};
+
+const PLACEHOLDERS: Readonly<Record<string, Values>> = {
+  file: 'files',
+  folder: 'folders',
+  agent: 'names agents',
+  proxy: 'names proxies',
+  service: 'names services',
+};
 
 function spellings({ flags, description, argChoices, required }: Option): readonly Flag[] {
   const [, placeholder = ''] = /<([^>]*)>/.exec(flags) ?? [];

@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import { examples, type Surroundings } from '../declare.ts';
+import { type Action, examples, type Surroundings } from '../declare.ts';
 
 const SCRIPTS = {
   bash: () => import('./bash-script.ts'),
@@ -12,13 +12,15 @@ export type Shell = keyof typeof SCRIPTS;
 export const SHELLS = Object.keys(SCRIPTS) as Shell[];
 
 /**
- * `completion SHELL`: a script made from the commands of `program`. It runs svault for the names of logins alone; a library such
- * as @bomb.sh/tab starts Node at each TAB.
+ * `completion SHELL`: a script made from the commands of `program`. It runs svault for names alone; a library such as
+ * @bomb.sh/tab starts Node at each TAB.
  */
 export const completionCommand = (program: Command, { terminal }: Surroundings): Command =>
   new Command('completion')
     .summary('print what makes a shell complete svault’s commands')
-    .description('Print what makes a shell complete svault’s commands, flags, and names of logins.')
+    .description(
+      'Print what makes a shell complete svault’s commands, flags, and names of logins, credentials, agents and the like.',
+    )
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText(
       'after',
@@ -36,3 +38,11 @@ export const completionCommand = (program: Command, { terminal }: Surroundings):
       ]);
       terminal.out(script(commandTree(program)));
     });
+
+/** `complete-names KIND`, which the scripts run; people have `list --format name` of each noun. */
+export const completeNamesCommand = (action: Action): Command =>
+  new Command('complete-names')
+    .description('print names for the completion of a shell: at once, or none')
+    .argument('<kind>', 'such as agents or services')
+    .addHelpText('after', examples('svault complete-names agents'))
+    .action(action(() => import('./names.ts'), 'printNames'));

@@ -15,6 +15,7 @@ function __svault_candidates
     set -l cur (commandline -ct)
     set -l at ''
     set -l takes ''
+    set -l login
     set -l kind ''
     set -l head ''
     set -l operands 0
@@ -24,6 +25,9 @@ function __svault_candidates
     # Which command it is, and what the last flag takes.
     for word in $typed[2..-1]
         if test -n "$takes"
+            if test "$takes" = contexts
+                set login --context=$word
+            end
             set takes ''
         else if test $only_operands = 1
             set operands (math $operands + 1)
@@ -31,6 +35,8 @@ function __svault_candidates
             switch $word
                 case --
                     set only_operands 1
+                case '--context=*' '--ctx=*'
+                    set login (string replace -r -- '^[^=]*=' '--context=' $word)
                 case '-*=*'
                 case '-*'
                     set takes (__svault_takes "$at/$word")
@@ -64,6 +70,9 @@ function __svault_candidates
             printf '%s\\n' $head(string split ' ' (string replace 'one of ' '' -- "$kind"))
         case contexts
             printf '%s\\n' $head(command svault context list --format name 2>/dev/null </dev/null)
+        case 'names *'
+            set -l names (command svault complete-names (string replace 'names ' '' -- "$kind") $login 2>/dev/null </dev/null)
+            printf '%s\\n' $head$names
         case commands
             __fish_complete_command
         case files

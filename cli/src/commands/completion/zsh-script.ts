@@ -4,19 +4,21 @@ import { type Candidate, type CommandTree, flagged, lookups, parents } from './c
 export const script = (tree: CommandTree): string => `#compdef svault
 # Completion of svault for zsh.
 _svault() {
-  local word at='' takes='' kind=''
+  local word at='' takes='' login='' kind=''
   local -i operands=0 only_operands=0
   local -a candidates
 
   # Which command it is, and what the last flag takes.
   for word in "\${(@Q)words[2,CURRENT-1]}"; do
     if [[ -n $takes ]]; then
+      if [[ $takes == contexts ]]; then login=$word; fi
       takes=''
     elif (( only_operands )); then
       (( ++operands ))
     else
       case $word in
         (--) only_operands=1 ;;
+        (--context=*|--ctx=*) login=\${word#*=} ;;
         (-*=*) ;;
         (-?*) _svault_takes "$at" "$word" ;;
         (*) _svault_step "$at" "$word" || (( ++operands )) ;;
@@ -47,6 +49,10 @@ _svault() {
     (contexts)
       candidates=("\${(@f)$(command svault context list --format name 2>/dev/null </dev/null)}")
       _wanted contexts expl login compadd -a candidates
+      ;;
+    ('names '*)
+      candidates=("\${(@f)$(command svault complete-names "\${kind#names }" \${login:+"--context=$login"} 2>/dev/null </dev/null)}")
+      _wanted names expl name compadd -a candidates
       ;;
     (commands) _command_names -e ;;
     (files) _files ;;
