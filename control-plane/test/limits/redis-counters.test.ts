@@ -92,6 +92,20 @@ describeWithRedis('the scripts', (fixture) => {
     expect(await redis.pttl(key)).toBeGreaterThan(59 * 60_000);
   });
 
+  test('the strikes of a caller expire after an hour each', async () => {
+    await redis.flushall();
+    const clock = new ManualClock();
+    const limiter = limiterAt(createLimits({ agent_credentials: 1 }), clock);
+    const asked = request({ extraCounters: [] });
+    for (let strike = 0; strike < 2; strike += 1) {
+      await limiter.admit(asked);
+      await limiter.admit(asked);
+      clock.advance(60_000);
+    }
+    const expiries = await Promise.all((await redis.keys('*')).map((key) => redis.pttl(key)));
+    expect(Math.max(...expiries)).toBeGreaterThan(119 * 60_000);
+  });
+
   test("windows run on Redis's clock", async () => {
     const limiter = limiterAt(createLimits({}), undefined, true);
     const asked = request({ extraCounters: [] });
