@@ -1,14 +1,14 @@
 /** The whole style of both programs' pages. It stands in each page itself, and its hash in the page's policy. */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark; --ink: #16202b; --dim: #566371; --line: #d5dce3; --paper: #fff; --ground: #f2f5f8;
-  --accent: #1556b8; --on-accent: #fff; --warn: #a4231a; --good: #17663a; --high: 1.5rem; --wide: 1.75rem; }
+  --accent: #1556b8; --on-accent: #fff; --warn: #a4231a; --good: #17663a; --high: 1.35rem; --wide: 1.75rem; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8edf2; --dim: #9fadba; --line: #35414d; --paper: #1b232c; --ground: #11171d; --accent: #7db1ff;
     --on-accent: #0b1a30; --warn: #ff9c93; --good: #7fd6a4; } }
 * { box-sizing: border-box; }
 html { scroll-padding: 1rem 0 6rem; }
 body { margin: 0 auto; min-height: 100vh; max-width: 40rem; display: flex; flex-direction: column; justify-content: center;
-  padding: 1rem 1.5rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+  padding: .75rem 1.5rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
 header { display: flex; flex-wrap: wrap; gap: .25rem .6rem; align-items: center; margin: 0 0 .75rem; }
 header p { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 .mark { flex: none; fill: var(--accent); }
@@ -20,7 +20,7 @@ footer p { margin: 0; }
 main { padding: var(--high) var(--wide); background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; }
 h1 { margin: 0 0 .75rem; font-size: 1.4rem; line-height: 1.25; }
 h2 { margin: 0 0 .3rem; font-size: 1rem; }
-p { margin: 0 0 .9rem; }
+p { margin: 0 0 .8rem; }
 main > :last-child, .next > :last-child, form > :last-child { margin-bottom: 0; }
 .next { margin: 1.25rem 0 0; padding: 1rem 0 0; border-top: 1px solid var(--line); }
 .next ul { margin: 0; }
@@ -28,7 +28,7 @@ main > :last-child, .next > :last-child, form > :last-child { margin-bottom: 0; 
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .alert { padding: .6rem .8rem; border: 1px solid var(--warn); border-radius: .4rem; color: var(--warn); }
 label, dt, legend { display: block; font-weight: 600; margin: 0 0 .3rem; }
-dl { margin: 0 0 1rem; }
+dl { margin: 0 0 .8rem; }
 dd { margin: 0 0 .75rem; }
 ul { margin: 0 0 1rem; padding-left: 1.3rem; }
 code { font: .95em ui-monospace, monospace; overflow-wrap: anywhere; }
@@ -46,7 +46,7 @@ pre { margin: 0 0 1rem; padding: .7rem .9rem; background: var(--ground); border-
 .facts dd { min-width: 0; margin: 0; overflow-wrap: anywhere; }
 fieldset { min-width: 0; margin: 0 0 .8rem; padding: 0; border: 0; }
 legend { padding: 0; margin: 0 0 .4rem; }
-.option { display: grid; grid-template-columns: auto 1fr; gap: 0 .75rem; align-items: start; padding: .5rem .8rem;
+.option { display: grid; grid-template-columns: auto 1fr; gap: 0 .75rem; align-items: start; padding: .4rem .8rem;
   margin: 0 0 .4rem; border: 1px solid var(--line); border-radius: .5rem; }
 .option:has(input[type=radio]:checked) { border-color: var(--accent); }
 .option label { margin: 0; overflow-wrap: anywhere; }
