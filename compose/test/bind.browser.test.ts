@@ -141,6 +141,8 @@ describe('binding in a browser', () => {
   });
 
   it('says that a wrong set-up token is wrong, and takes the right one after it', async () => {
+    // Its count of wrong tokens starts anew.
+    await pair.restart('webhook');
     await openBindPage();
     await enterToken('not the set-up token of this webhook');
     expect(await own.page.getByRole('alert').textContent()).toContain('not the set-up token');

@@ -156,6 +156,20 @@ describe('the consent page', () => {
     expect((await open()).text).toMatch(new RegExp(`value="${agentId}" required `));
   });
 
+  test('the page lists the credentials of each agent, without those whose grant has expired', async () => {
+    const agent = await makeAgent('reader');
+    for (const grant of [{ serviceName: 'github' }, { serviceName: 'short-lived', expiresInSeconds: 3_600 }])
+      await service.admin('POST', `/api/agents/${agent}/grants`, { body: grant });
+    const reads = async (): Promise<string> =>
+      new RegExp(`id="reads-${agent}">([^]*?)</div>`)
+        .exec((await open()).text)?.[1]
+        ?.replaceAll(/<[^>]*>|\s/g, '') ?? '';
+    expect(await reads()).toBe('Readsgithub,short-lived');
+    service.clock.advance(3_600_000);
+    expect(await reads()).toBe('Readsgithub');
+    await service.admin('DELETE', `/api/agents/${agent}`);
+  });
+
   test('opening the page writes nothing', async () => {
     const { state } = service.place;
     // Last uses and the leader lease may be written meanwhile.

@@ -93,7 +93,7 @@ export const refusedPage = (refused: {
   name: 'refused',
   title: 'This did not work',
   body: safeHtml`<p class="alert" role="alert">${sentence(refused.message)}${retryText(refused.details)}</p>`,
-  next: safeHtml`<p>Once that is done, load this page again.</p>
+  next: safeHtml`<p>Then <a href="">open this page again</a>.</p>
 ${helpText(refused)}`,
 });
 
