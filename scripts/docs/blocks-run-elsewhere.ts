@@ -13,6 +13,7 @@ const CONTAINERS = 'compose/test/containers runs these commands against the buil
 const DEVELOPMENT = 'the gate runs these commands: .ci/run';
 const POSTGRES =
   'needs a PostgreSQL server: control-plane/test/two-processes.postgres.hard.test.ts starts such processes';
+const GUIDES = 'clients/test/guides.clients.test.ts runs the programs of this page and installs the clients';
 const ROOT_USER = 'changes the machine, as root';
 
 export const RUN_ELSEWHERE: readonly Elsewhere[] = [
@@ -51,6 +52,9 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     begins: 'npx mcp-inspector',
     why: 'control-plane/test/mcp-clients/inspector.clients.test.ts runs it',
   },
+  { page: 'docs/guides/node-agent.md', why: GUIDES },
+  { page: 'docs/guides/other-languages.md', why: GUIDES },
+  { page: 'docs/guides/python-agent.md', why: GUIDES },
   {
     page: 'docs/guides/google-cloud.md',
     begins: 'SVAULT_KEY=$KEY',
