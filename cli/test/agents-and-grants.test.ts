@@ -250,7 +250,7 @@ describe('grants', () => {
     ['721h', 'outside'],
     ['0d', 'outside'],
     ['99999d', 'no duration'],
-    ['1', 'no duration'],
+    ['1', '--expires 1 has no unit'],
     ['', 'no duration'],
     ['1h1d', 'no duration'],
     ['-1h', 'no duration'],

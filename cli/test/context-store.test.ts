@@ -87,13 +87,15 @@ describe('logins', () => {
   });
 
   test('a name that there is not: those there are', async () => {
-    await expect(store.use('c')).rejects.toThrow('there is no login c, and no other: svault login');
+    await expect(store.use('c')).rejects.toThrow(
+      'there is no login c, and no other: svault login --base-url URL',
+    );
     await store.save(agent('a'), keyOf());
     await store.save(agent('b'), keyOf());
     for (const name of ['c', '__proto__', 'constructor'])
       await expect(store.use(name)).rejects.toMatchObject({
         exit: 'usage',
-        message: `there is no login ${name}; there are: a, b`,
+        message: `there is no login ${name}; svault context list shows those there are: a, b`,
       });
     await expect(store.remove('c')).rejects.toMatchObject({ exit: 'usage' });
   });

@@ -167,7 +167,7 @@ describe('the login to act with', () => {
     expect(await person.svault(['whoami', ...flags], { env: { ...env } })).toEqual({
       code: 2,
       out: '',
-      err: 'error: there is no login sea; there are: admin, reader\n',
+      err: 'error: there is no login sea; svault context list shows those there are: admin, reader\n',
     });
     const list = ['context', 'list', '--format', 'name', ...flags];
     expect(await person.svault(list, { env: { ...env } })).toMatchObject({ code: 0, out: 'admin\nreader\n' });
@@ -211,7 +211,7 @@ describe('the login to act with', () => {
     await person.svault(['context', 'rm', 'reader']);
     for (const [who, err] of [
       [person, 'error: no login is the current one: svault use NAME (admin)\n'],
-      [stage.stranger(), 'error: nobody is signed in: svault login\n'],
+      [stage.stranger(), 'error: nobody is signed in: svault login --base-url URL\n'],
     ] as const)
       expect(await who.svault(['whoami'])).toEqual({ code: 3, out: '', err });
   });

@@ -47,7 +47,7 @@ describe('readSettings', () => {
       'SV_BASE_URL is missing: public address',
       'SV_LISTEN must look like 127.0.0.1:8080 or [::1]:8080',
       'SV_MASTER_KEY must be 32 bytes in base64url without padding (43 characters)',
-      'SV_BASEURL is not known to this program: is it misspelt?',
+      'SV_BASEURL is not a setting of this program; did you mean SV_BASE_URL?',
     ]);
     expect(problems.join()).not.toContain('hunter2');
   });
@@ -68,7 +68,7 @@ describe('readSettings', () => {
       name === 'SV_LIMIT_X' ? 'there is no such limit' : undefined;
     const reading = (): unknown =>
       readSettings({}, { SV_LIMIT_X: '1', SV_Y: '1' }, { foreign: [], explainUnknown });
-    expect(reading).toThrow(/there is no such limit\n {2}SV_Y is not known/);
+    expect(reading).toThrow(/there is no such limit\n {2}SV_Y is not a setting of this program/);
   });
 
   it('reads a key, secret or token from its file, and rejects one that is set both ways', () => {
@@ -83,7 +83,7 @@ describe('readSettings', () => {
   it('reads no file for a setting that is not secret, unless it allows one', () => {
     expect(
       problemsOf({ SV_NAME: text({ description: 'a name', default: 'x' }) }, { SV_NAME_FILE: 'x' }),
-    ).toEqual(['SV_NAME_FILE is not known to this program: is it misspelt?']);
+    ).toEqual(['SV_NAME_FILE is not a setting of this program']);
     const spec = { SV_NAME: text({ description: 'a name', file: true }) };
     expect(read(spec, { SV_NAME_FILE: file('name', 'n') })).toEqual({ SV_NAME: 'n' });
   });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Secret, fromBase64url } from '@svault/shared';
+import { nearestName } from './nearest-name.ts';
 
 /** One setting: how its text becomes a value. `parse` throws an Error whose message completes "NAME …". */
 export interface Setting<T> {
@@ -179,7 +180,9 @@ export function readSettings<S extends Spec>(
       base !== undefined && (own === undefined ? options.foreign.includes(base) : comesFromFile(base, own));
     if (fileTwin) continue;
     const problem = options.explainUnknown?.(name);
-    problems.push(problem ?? `${name} is not known to this program: is it misspelt?`);
+    const alike = nearestName(name, [...Object.keys(spec), ...options.foreign]);
+    const hint = alike === undefined ? '' : `; did you mean ${alike}?`;
+    problems.push(problem ?? `${name} is not a setting of this program${hint}`);
   }
   if (problems.length > 0) throw new SettingsError(problems);
   return values as SettingValues<S>;

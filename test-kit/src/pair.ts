@@ -27,6 +27,8 @@ export interface PairOptions {
   readonly logLevel?: LogLevel;
   /** False leaves the two unbound. */
   readonly bound?: boolean;
+  /** The webhook has a clock of its own, which stands still: `clock` moves the control plane's alone. */
+  readonly ownClocks?: true;
   /** How the control plane's background jobs run; by timers unless said otherwise. */
   readonly startJob?: ServeOptions['startJob'];
 }
@@ -74,6 +76,8 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     if (url === undefined) throw new Error(`the ${program} is stopped`);
     return url;
   };
+  const webhookClock = (): ManualClock =>
+    options.ownClocks === undefined ? clock : new ManualClock(clock.now());
   const tap = await startWiretap(() => running.webhook?.url);
   const env = {
     SV_EGRESS_ALLOW: '127.0.0.0/8',
@@ -96,7 +100,8 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     createLogger({ name, level, format: 'json', destination: logs[name] });
   const start = async (program: ProgramName): Promise<void> => {
     const surroundings = { clock, logger: loggerOf(program) };
-    if (program === 'webhook') running.webhook = await startWebhook(webhookConfig(env), surroundings);
+    if (program === 'webhook')
+      running.webhook = await startWebhook(webhookConfig(env), { ...surroundings, clock: webhookClock() });
     else
       running['control-plane'] = await startControlPlane(controlPlaneConfig(env), {
         ...surroundings,

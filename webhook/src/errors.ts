@@ -5,8 +5,12 @@ export class ApiError extends AppError<WebhookErrorCode> {}
 
 /** The one answer to every request whose signature is rejected, whatever the reason (PROTOCOL.md section 3). */
 export function signatureInvalid(reason: string, cause?: unknown): ApiError {
-  return new ApiError('SIGNATURE_INVALID', 'the request is not signed as the protocol asks', {
-    reason,
-    cause,
-  });
+  return new ApiError(
+    'SIGNATURE_INVALID',
+    'The request is not signed as PROTOCOL.md section 3 asks, or the clocks differ. The log of the webhook has the reason.',
+    {
+      reason,
+      cause,
+    },
+  );
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ActingLogin, actingLogin } from '../contexts/acting-login.ts';
+import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { Failure, failed } from '../failure.ts';
 import { DryRunDone, showInstead } from '../http/dry-run.ts';
 import type { IncomingAnswer, OutgoingRequest } from '../http/send.ts';
@@ -75,7 +76,7 @@ export async function apiClient(
   if (who === 'admin' && kind === 'agent')
     throw new Failure(
       'denied',
-      `${name} is an agent’s login, and this takes an admin’s: svault login, or --context`,
+      `${name === ENVIRONMENT_NAME ? 'SVAULT_KEY is an agent’s key' : `${name} is an agent’s login`}, and this takes an admin’s: svault login, or --context`,
     );
   const dry = invocation.flags.dryRun === true;
 

@@ -37,15 +37,17 @@ export async function explainAddress(
     return failure.saying(`${baseUrl} is a webhook, not a control plane; ${correction}`, 'failed');
   if (found !== undefined && found !== baseUrl)
     return failure.saying(
-      `the control plane is at ${found}, and ${baseUrl} has more behind it; ${correction}`,
+      `the control plane is at ${found}, and ${baseUrl} has more behind it; ${correctionOf(addressed, found)}`,
       'failed',
     );
   return failure.isOfAddress ? failure.saying(`${failure.message}; ${correction}`) : failure;
 }
 
-function correctionOf({ baseUrl, login }: Addressed): string {
-  if (login === undefined) return 'give the address of the control plane: svault login --base-url URL';
-  if (login === ENVIRONMENT_NAME) return 'set SVAULT_BASE_URL to the address of the control plane';
+function correctionOf({ baseUrl, login }: Addressed, found?: string): string {
+  if (login === undefined)
+    return `give the address of the control plane: svault login --base-url ${found ?? 'URL'}`;
+  if (login === ENVIRONMENT_NAME)
+    return `set SVAULT_BASE_URL to ${found ?? 'the address of the control plane'}`;
   return `the login ${login} is for ${baseUrl}: svault context list shows all, svault login --base-url URL signs in elsewhere`;
 }
 

@@ -5,7 +5,7 @@ import { say } from '../output/say.ts';
 import { ENVIRONMENT_NAME } from './context-name.ts';
 import { type ContextStore, localContextStore, unknownContext } from './context-store.ts';
 import type { Context, ContextSecrets, KeptContext, KeySecrets, SessionSecrets } from './context.ts';
-import { KEY_FORMS, kindOfKey, shownKey } from './key-form.ts';
+import { kindOfKey, problemOfKey, shownKey } from './key-form.ts';
 import { endsSoon, renewSession } from './session-renewal.ts';
 
 /** The login that a command acts with. */
@@ -77,7 +77,7 @@ export async function notSignedIn(store: Pick<ContextStore, 'list'>): Promise<Fa
   return new Failure(
     'denied',
     contexts.length === 0
-      ? 'nobody is signed in: svault login'
+      ? 'nobody is signed in: svault login --base-url URL'
       : `no login is the current one: svault use NAME (${contexts.map(({ name }) => name).join(', ')})`,
   );
 }
@@ -92,9 +92,11 @@ export function environmentLogin({ env }: Pick<Invocation, 'env'>): ActingLogin 
   const { SVAULT_KEY: key, SVAULT_BASE_URL: address } = env;
   if (key === undefined) return undefined;
   const kind = kindOfKey(key);
-  if (kind === undefined) throw usage(`SVAULT_KEY is no key: ${KEY_FORMS}; unset it to act with a login`);
+  if (kind === undefined) throw usage(`SVAULT_KEY ${problemOfKey(key)}; unset it to act with a login`);
   if (address === undefined || address === '')
-    throw usage('SVAULT_KEY needs SVAULT_BASE_URL: the address of the control plane that issued the key');
+    throw usage(
+      'SVAULT_KEY needs SVAULT_BASE_URL, the address of the control plane that issued the key: export SVAULT_BASE_URL=https://…',
+    );
   const common = { name: ENVIRONMENT_NAME, baseUrl: parseBaseUrl(address) };
   const context: Context =
     kind === 'agent' ? { ...common, kind, keyPrefix: shownKey(key) } : { ...common, kind, email: '' };

@@ -108,8 +108,8 @@ export const unknownContext = (
 ): ReturnType<typeof usage> =>
   usage(
     contexts.length === 0
-      ? `there is no login ${name}, and no other: svault login`
-      : `there is no login ${name}; there are: ${contexts.map((context) => context.name).join(', ')}`,
+      ? `there is no login ${name}, and no other: svault login --base-url URL`
+      : `there is no login ${name}; svault context list shows those there are: ${contexts.map((context) => context.name).join(', ')}`,
   );
 
 /** The logins of this user on this machine. Every method throws Failure for a file that is damaged or readable by others. */

@@ -13,6 +13,12 @@ const SHOWN_CHARACTERS = 4;
 /** What a message may say of keys that are none; the text that was given is not in it, since it may be most of a key. */
 export const KEY_FORMS = 'svagent_… of an agent or svadmin_… of an admin';
 
+/** Completes “SVAULT_KEY …” for a text that is no key, without the text. */
+export const problemOfKey = (text: string): string =>
+  kindOfKey(text.replaceAll(/\s/g, '')) === undefined
+    ? `is no key: ${KEY_FORMS}`
+    : 'has a line break or a space in it: export SVAULT_KEY="$(tr -d \'[:space:]\' < FILE)" takes them out';
+
 /** @returns undefined for a text that is no key */
 export function kindOfKey(text: string): KeyKind | undefined {
   if (FORMS.agent.test(text)) return 'agent';

@@ -50,7 +50,7 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
   const { error, code, issues = [], retryAfter, policy, reason, providerReason } = body;
   const details = [
     ...issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)),
-    ...(policy === undefined ? [] : [`policy ${policy}`]),
+    ...(policy === undefined || error.includes(policy) ? [] : [`policy ${policy}`]),
     ...(reason === undefined || error.includes(reason) ? [] : [reason]),
     ...(providerReason === undefined ? [] : [`the provider: ${providerReason}`]),
     ...(retryAfter === undefined ? [] : [`again in ${retryAfter} s`]),

@@ -17,10 +17,14 @@ export const isOnThisMachine = ({ hostname }: URL): boolean =>
 /** The address of a control plane, as it was typed. @returns without a trailing slash. @throws Failure usage */
 export function parseBaseUrl(text: string): string {
   const url = safeAddress(text);
-  if (url === undefined)
+  if (url === undefined) {
+    const plain = URL.parse(text);
+    const next =
+      plain?.protocol === 'http:' ? `; use https://${plain.host} in SVAULT_BASE_URL or --base-url` : '';
     throw usage(
-      `${withoutSecrets(text)} is no address of a control plane: https://… is, and http:// on this machine alone`,
+      `${withoutSecrets(text)} is no address of a control plane: https://… is, and http:// on this machine alone${next}`,
     );
+  }
   if (url.search !== '' || url.hash !== '')
     throw usage(`${withoutSecrets(text)} has more behind it than a control plane’s address may`);
   return url.href.replace(/\/+$/, '');

@@ -11,11 +11,17 @@ export async function fetchCredential(
   name: string,
 ): Promise<DeliveredToken> {
   const delivery = await orElse(fetchDelivery(invocation, client, name), (error) => {
-    const advice = adviceOn(error.code, name, client.login.context.kind);
+    const { code } = error;
+    const { kind } = client.login.context;
+    if (code === 'NO_GRANT' && kind === 'agent') throw error.saying(withoutGrant(name));
+    const advice = adviceOn(code, name, kind);
     throw advice === undefined ? error : error.saying(`${error.message}; ${advice}`);
   });
   return openDelivery(delivery, client.login, name);
 }
+
+const withoutGrant = (name: string): string =>
+  `this agent has no grant for ${name}: svault ls lists those it has, and its owner makes one with svault grant AGENT ${name}`;
 
 /** Where the one who refuses cannot know what the reader of it can do. */
 function adviceOn(code: string | undefined, name: string, kind: 'admin' | 'agent'): string | undefined {
@@ -24,6 +30,8 @@ function adviceOn(code: string | undefined, name: string, kind: 'admin' | 'agent
       return kind === 'admin'
         ? 'an admin’s login keeps no key that opens a sealed one: use it as the agent it is for'
         : 'where it is sealed, its recipients and svault agents edit --sealing-key have to name this login’s key';
+    case 'GRANT_EXPIRED':
+      return `here that is svault grant AGENT ${name}`;
     case 'EMPTY_TOKEN':
       return `svault set ${name} stores one`;
     default:

@@ -22,6 +22,7 @@ export const webhookSchema = z.looseObject({
   url: z.string().optional(),
   webhookId: z.string().optional(),
   reachable: z.boolean().optional(),
+  problem: z.string().optional(),
   lastSeenAt: z.string().optional(),
   latencyMs: z.number().optional(),
   boundAt: z.string().optional(),

@@ -1,3 +1,4 @@
+import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { type Actor, eventBy } from './actor.ts';
 import { notFound, ApiError } from './errors.ts';
@@ -29,7 +30,7 @@ interface VaultStores {
 export async function requireUnlocked(stores: VaultStores, vaultId: Id<'vlt'>): Promise<void> {
   const vault = await stores.vaults.get(vaultId);
   if (vault?.lockedAt !== undefined)
-    throw new ApiError('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
+    throw new ApiError('VAULT_LOCKED', CONTROL_PLANE_ERRORS.VAULT_LOCKED.message);
 }
 
 /** unlocked → locked. Idempotent: locking a locked vault changes nothing and writes no event. */

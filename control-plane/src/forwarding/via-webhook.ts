@@ -69,7 +69,8 @@ export function createWebhookForward(options: {
     }
     // The proxy or its token: delivering the settings once more is harmless.
     if (code === 'NOT_FOUND') await configs.forgetDelivery(vaultId, proxyId);
-    return refusedAs(code, retryAfterSeconds);
+    const refusal = refusedAs(code, retryAfterSeconds);
+    return code === 'DESTINATION_NOT_ALLOWED' ? { ...refusal, error: notAllowed(use.config) } : refusal;
   };
 
   return async (use, exchange, take) => {
@@ -121,6 +122,13 @@ function refusedBy(result: NotRefreshed): ForwardRefusal {
   return refusedAs(code, code === 'REFRESH_NEEDED' ? REFRESH_RETRY_SECONDS : undefined);
 }
 
+/** The webhook does not say here which of the two is missing; its log does. */
+function notAllowed({ serviceName, upstreamUrl }: WebhookUse['config']): string {
+  const { protocol, host, origin } = new URL(upstreamUrl);
+  const entry = protocol === 'https:' ? host : origin;
+  return `The credential ${serviceName} may not be sent to ${entry}, or not in the header of this proxy. Its owner stores it again with svault set ${serviceName} --allow-host ${entry} --allow-header HEADER.`;
+}
+
 /**
  * What an agent reads about a webhook's refusals, with who can help. The webhook's own texts are not passed on, since they
  * could tell more than a caller may know.
@@ -128,11 +136,9 @@ function refusedBy(result: NotRefreshed): ForwardRefusal {
 const MESSAGES: Readonly<Partial<Record<WebhookErrorCode, string>>> = {
   NOT_FOUND:
     'The webhook has no credential for this proxy. Its owner has to store one under the service’s name.',
-  DESTINATION_NOT_ALLOWED:
-    'The credential may not be used at this upstream (scheme, host and port), or in this header. Its owner has to store it again with both allowed: svault set NAME --allow-host HOST, or http://HOST:PORT for plain http.',
   NOT_INJECTABLE:
     'The credential cannot stand in a header as this proxy asks for it, or it has less than 80 bits and was stored without allowShortSecret. Its owner has to look at both.',
-  EMPTY_TOKEN: 'The credential is empty. Its owner has to store one.',
+  EMPTY_TOKEN: 'The credential is empty. Its owner stores one with svault set NAME.',
   REAUTH_NEEDED: 'The credential has expired for good. Its owner has to authorise anew and store it.',
   NOT_REFRESHABLE: 'The credential has expired and cannot be refreshed. Its owner has to store it anew.',
   REFRESH_NEEDED: 'The credential has expired and is not refreshed yet; try again later.',
@@ -140,7 +146,8 @@ const MESSAGES: Readonly<Partial<Record<WebhookErrorCode, string>>> = {
   VERSION_CONFLICT: 'The credential was replaced at this moment; try again.',
   PROVIDER_ERROR: 'The credential has expired and its provider did not refresh it; try again later.',
   PROVIDER_TIMEOUT: 'The credential’s provider did not answer in time; try again later.',
-  MINT_FAILED: 'The credential could not be made. The log of the owner’s webhook has the reason.',
+  MINT_FAILED:
+    'The provider gave no credential. The owner of the credential sees the reason with svault get.',
   UPSTREAM_ERROR: 'The upstream gave no answer; try again later.',
   UPSTREAM_TIMEOUT: 'The upstream did not answer in time; try again later.',
   TOO_LARGE: 'The request is too large for the webhook.',

@@ -51,6 +51,14 @@ export const garbage = (operation: string): WebhookCallFailed =>
 /** Whether the answer was only too large: the answer to a smaller request may fit. */
 export const isTooLarge = (error: unknown): boolean => error instanceof WebhookCallFailed && error.isTooLarge;
 
+/** Why a call failed, for the owner: what to do is in it. @returns undefined where none failed */
+export function problemOfCall(error: WebhookCallFailed | undefined): string | undefined {
+  if (error?.code === 'SIGNATURE_INVALID')
+    return 'The webhook rejects the signature of this service. Compare the clocks of both, which may differ by 30 seconds. If they agree, run unseal-bind on the machine of the webhook and bind it again with svault webhook bind.';
+  const refusal = asRefusal(error);
+  return refusal instanceof ApiError ? refusal.message : undefined;
+}
+
 /** The denial of a management request whose call to the webhook failed. Other errors pass unchanged. */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof WebhookCallFailed)) return error;

@@ -139,6 +139,8 @@ export interface WebhookStatus {
   readonly link: WebhookLink;
   /** Whether it has just answered a signed call. */
   readonly reachable: boolean;
+  /** Why it has not, where that is known. */
+  readonly failure?: WebhookCallFailed;
 }
 
 /** Calls a bound webhook and stores the capabilities that it reports. */
@@ -153,6 +155,6 @@ export async function probeWebhook(
     return { link: seen.link, reachable: true };
   } catch (error) {
     if (!(error instanceof WebhookCallFailed)) throw error;
-    return { link, reachable: false };
+    return { link, reachable: false, failure: error };
   }
 }

@@ -1,3 +1,4 @@
+import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import {
   type Clock,
   type Id,
@@ -111,11 +112,11 @@ export async function boundWebhookOf(
 ): Promise<WebhookLink> {
   const link = await stores.webhookLinks.find(vaultId);
   if (link === undefined)
-    throw new ApiError('WEBHOOK_NOT_CONFIGURED', 'No webhook is bound to this vault. Bind one first.');
+    throw new ApiError('WEBHOOK_NOT_CONFIGURED', CONTROL_PLANE_ERRORS.WEBHOOK_NOT_CONFIGURED.message);
   if (link.lastSeenAt === undefined)
     throw new ApiError(
       'WEBHOOK_NOT_CONFIGURED',
-      'The webhook of this vault has not answered since it was bound.',
+      'The webhook of this vault has not answered since it was bound. Start it, then look with svault webhook status.',
     );
   return link;
 }

@@ -7,7 +7,8 @@ import type { ErrorDescription } from './error-description.ts';
 export const CONTROL_PLANE_ERRORS = {
   AGENT_INACTIVE: {
     statuses: [403],
-    message: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
+    message:
+      'This agent is suspended or deleted. An admin resumes a suspended one with svault agents resume AGENT.',
     meaning: 'The agent is suspended or deleted, so nothing that it asks is answered.',
     remedy: 'An admin resumes a suspended one: svault agents resume NAME. A deleted one stays deleted.',
   },
@@ -29,7 +30,8 @@ export const CONTROL_PLANE_ERRORS = {
   },
   GRANT_EXPIRED: {
     statuses: [403],
-    message: 'The grant for this service has expired. The owner of the agent can make a new one.',
+    message:
+      'The grant for this service has expired. The owner of the agent makes a new one with svault grant AGENT SERVICE.',
     mcpTool: true,
     meaning: 'The agent had a grant for this service, and its time is over; it is deleted now.',
     remedy: 'The owner makes a new one: svault grants add AGENT SERVICE.',
@@ -47,9 +49,10 @@ export const CONTROL_PLANE_ERRORS = {
   },
   INVALID_KEY: {
     statuses: [403],
-    message: 'This key is malformed or has been revoked. Ask the owner of the agent for its current one.',
+    message:
+      'This agent key (svagent_…) is malformed or has been revoked. Ask the owner of the agent for its current one.',
     meaning: 'The key is malformed, unknown or revoked.',
-    remedy: 'Sign in with the present key: svault login --key -. The console can reveal it.',
+    remedy: 'Sign in with the current key: svault login --key -.',
   },
   INVALID_REQUEST: {
     statuses: [400],
@@ -67,7 +70,7 @@ export const CONTROL_PLANE_ERRORS = {
   },
   MCP_DISABLED: {
     statuses: [403],
-    message: 'MCP is off for this agent. Its owner can switch it on.',
+    message: 'MCP is off for this agent. Its owner switches it on with svault agents edit AGENT --mcp.',
     meaning: 'The agent may not use the MCP endpoint.',
     remedy: 'Let it: svault agents edit NAME --mcp.',
   },
@@ -89,7 +92,8 @@ export const CONTROL_PLANE_ERRORS = {
   },
   NO_GRANT: {
     statuses: [404],
-    message: 'This agent has no active grant for this service. Its owner can make one.',
+    message:
+      'This agent has no active grant for this service. svault ls lists those it has; its owner makes one with svault grant AGENT SERVICE.',
     mcpTool: true,
     meaning:
       'The agent has no grant for this service, or there is no such service; which of the two is not said.',
@@ -192,17 +196,18 @@ export const CONTROL_PLANE_ERRORS = {
   },
   VAULT_LOCKED: {
     statuses: [423],
-    message: 'The vault is locked. An admin of the account can unlock it.',
+    message: 'The vault is locked. An admin of the account unlocks it with svault vault unlock.',
     mcpTool: true,
     meaning: 'The vault is locked: nothing is given out, and nothing can be changed.',
     remedy: 'An admin unlocks it: svault vault unlock.',
   },
   WEBHOOK_NOT_CONFIGURED: {
     statuses: [502],
-    message: 'No webhook is bound to this vault. An admin of the account has to bind one.',
+    message: 'No webhook is bound to this vault. An admin of the account binds one with svault webhook bind.',
     mcpTool: true,
     meaning: 'No webhook is bound to this vault, so there is nobody who has the credentials.',
-    remedy: 'Run one and bind it: svault webhook init, up, bind.',
+    remedy:
+      'Make one with svault webhook init, start it with svault webhook up, bind it with svault webhook bind.',
   },
   WEBHOOK_REFUSED: {
     statuses: [502],

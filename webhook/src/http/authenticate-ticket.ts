@@ -85,10 +85,14 @@ export function createTicketAuthenticator(deps: {
 
   const refuse = (op: TicketOp, reason: string, cause?: unknown): Error => {
     logger.warn({ op, reason }, 'a ticket was refused');
-    return new ApiError('TICKET_INVALID', 'the ticket is not valid; ask the service for a new one', {
-      reason,
-      cause,
-    });
+    return new ApiError(
+      'TICKET_INVALID',
+      'The ticket is used, too old, or for something else. Ask the control plane for a new one, as svault get does.',
+      {
+        reason,
+        cause,
+      },
+    );
   };
   const verify = <Op extends TicketOp>(op: Op, token: string | undefined) => {
     try {

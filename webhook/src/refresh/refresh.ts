@@ -114,7 +114,7 @@ export function refreshRefusal(
     case 'failed':
       return new ApiError(
         result.code,
-        'The token has expired and its provider gave no new one. Try again later; the owner sees the reason with svault refresh.',
+        'The token has expired and its provider gave no new one. Try again later; the owner sees the reason with svault tokens refresh.',
         { reason: result.reason },
       );
     case 'limited':

@@ -131,7 +131,7 @@ describe('the reason of a provider', () => {
         json: { ...FAILED, providerReason: said },
       });
       for (const sub of ['agt_BBBBBBBBBBBBBBBBBBBBBB', 'prx_BBBBBBBBBBBBBBBBBBBBBB'])
-        expect((await fetched({ sub })).json).toEqual(FAILED);
+        expect((await fetched({ sub })).json).toEqual({ ...FAILED, requestId: expect.any(String) });
     },
   );
 });

@@ -100,7 +100,7 @@ function problemOf(name: string, { outcome, providerReason }: RefreshAnswer): st
   const said = providerReason === undefined ? '' : ` (${plainLine(providerReason)})`;
   switch (outcome) {
     case 'failed':
-      return `the provider of ${name} gave no new token${said}; the former one is kept: svault refresh ${name} tries again`;
+      return `the provider of ${name} gave no new token${said}; the former one is kept: svault tokens refresh ${name} tries again`;
     case 'not_refreshable':
       return `${name} cannot be refreshed: it was stored without a provider or without a refresh token`;
     case 'provider_not_configured':

@@ -47,7 +47,9 @@ export async function readToken(client: ApiClient, name: string): Promise<Token>
   const { bound, reachable } = await webhookOf(client);
   if (!bound) throw unavailable('no webhook is bound: svault webhook bind');
   if (reachable !== true)
-    throw unavailable(`the webhook does not answer, so the value of ${name} is unknown`);
+    throw unavailable(
+      `the webhook does not answer, so the value of ${name} is unknown: svault webhook status`,
+    );
   return tokenOf(client, name);
 }
 

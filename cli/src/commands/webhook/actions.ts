@@ -53,8 +53,9 @@ export const webhookStatus: Run<[]> = async (invocation) => {
       'notFound',
       'no webhook is bound: svault webhook init makes one, svault webhook bind binds it',
     );
+  const { problem } = webhook;
   if (webhook.reachable !== true)
     throw unavailable(
-      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane; start it (svault webhook up in the folder of its project), and check its tunnel or proxy`,
+      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane${problem === undefined ? '' : ` (${plainLine(problem)})`}; start it (svault webhook up in the folder of its project), and check its tunnel or proxy`,
     );
 };

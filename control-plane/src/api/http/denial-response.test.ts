@@ -68,12 +68,12 @@ describe('denials of limits and policies', () => {
   it.each([
     ['MISSING_KEY', 'Send the agent key'],
     ['INVALID_KEY', 'Ask the owner of the agent'],
-    ['AGENT_INACTIVE', 'its owner can resume it'],
+    ['AGENT_INACTIVE', 'svault agents resume AGENT'],
     ['INVALID_SERVICE', '1 to 128 characters'],
-    ['VAULT_LOCKED', 'An admin of the account can unlock it'],
-    ['NO_GRANT', 'Its owner can make one'],
-    ['GRANT_EXPIRED', 'can make a new one'],
-    ['WEBHOOK_NOT_CONFIGURED', 'An admin of the account has to bind one'],
+    ['VAULT_LOCKED', 'svault vault unlock'],
+    ['NO_GRANT', 'svault grant AGENT SERVICE'],
+    ['GRANT_EXPIRED', 'svault grant AGENT SERVICE'],
+    ['WEBHOOK_NOT_CONFIGURED', 'svault webhook bind'],
   ] as const)('%s says what to do next', (code, next) => {
     const { headers, body } = answerTo({ code });
     const requestId = headers.get('X-Request-Id');

@@ -76,7 +76,7 @@ function describe(
     case 'POLICY_DENIED': {
       const { code, policy, rule, reason, retryAfterSeconds: retryAfter } = denial;
       const status = retryAfter === undefined ? ERROR_STATUS.POLICY_DENIED : ERROR_STATUS.RATE_LIMITED;
-      return { status, body: { error: policyDenied(policy), policy, rule, reason, code, retryAfter } };
+      return { status, body: { error: policyDenied(denial), policy, rule, reason, code, retryAfter } };
     }
     case 'RATE_LIMITED':
       return {
@@ -96,5 +96,12 @@ function describe(
 }
 
 export const TOO_MANY = 'Too many requests; try again later.';
-export const policyDenied = (policy: string): string => `The policy ${policy} does not allow this.`;
-const UNAVAILABLE = 'The webhook of this vault cannot be reached; try again later.';
+export const policyDenied = ({
+  policy,
+  reason,
+}: {
+  readonly policy: string;
+  readonly reason: string;
+}): string => `Denied by policy ${policy}: ${reason}`;
+const UNAVAILABLE =
+  'The webhook of this vault cannot be reached. Try again later; its owner looks with svault webhook status.';

@@ -55,6 +55,6 @@ export function unauthenticated(exchange: Exchange): never {
   exchange.setHeader('WWW-Authenticate', 'Bearer realm="svault"');
   throw new ApiError(
     'UNAUTHENTICATED',
-    'Sign in at /login, or send an admin key as Authorization: Bearer svadmin_….',
+    'Sign in at /login, or send a valid admin key (svadmin_…, not that of an agent) as Authorization: Bearer.',
   );
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import { SET_ASIDE_REASONS } from '../../core/webhook-link.ts';
-import { asRefusal } from '../../webhook/call-failed.ts';
+import { asRefusal, problemOfCall } from '../../webhook/call-failed.ts';
 import { problemOfWebhookUrl } from '../../webhook/registration-link.ts';
 import { type WebhookStatus, probeWebhook } from '../../webhook/retrying-client.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
@@ -33,6 +33,10 @@ const webhookSchema = z.object({
   url: z.string().optional().meta(ADDRESS),
   capabilities: z.array(z.string()).optional(),
   reachable: z.boolean().optional().meta({ description: 'Whether it answered a signed call just now' }),
+  problem: z
+    .string()
+    .optional()
+    .meta({ description: 'Why it did not answer just now, and what to do; absent where it did' }),
   lastSeenAt: timeSchema.optional(),
   latencyMs: z.int().optional().meta({ description: 'Of the call just now; absent where it did not answer' }),
   boundAt: timeSchema.optional(),
@@ -55,7 +59,7 @@ const webhookSchema = z.object({
 const keyRotatedSchema = z.object({ keyId: z.string() });
 
 /** The shape of {@link webhookSchema}; members that are not known are left out. */
-function toWebhookView({ link, reachable }: WebhookStatus): z.infer<typeof webhookSchema> {
+function toWebhookView({ link, reachable, failure }: WebhookStatus): z.infer<typeof webhookSchema> {
   const { webhookId, url, capabilities, lastSeenAt, latencyMs, boundAt, key, pendingKey, setAside } = link;
   return {
     bound: true,
@@ -63,6 +67,7 @@ function toWebhookView({ link, reachable }: WebhookStatus): z.infer<typeof webho
     url,
     capabilities: [...capabilities],
     reachable,
+    problem: problemOfCall(failure),
     lastSeenAt,
     // That of an earlier call would read as if it had answered.
     latencyMs: reachable ? latencyMs : undefined,

@@ -18,7 +18,7 @@ const MESSAGES = denialMessages({
   SESSION_NOT_FOUND:
     'This proxy has no session of this id with its upstream. Send initialize without Mcp-Session-Id to begin one.',
   AGENT_INACTIVE:
-    'The agent of this proxy is suspended or deleted. If it is suspended, its owner can resume it.',
+    'The agent of this proxy is suspended or deleted. An admin resumes a suspended one with svault agents resume AGENT.',
 });
 
 /**
@@ -51,7 +51,7 @@ export function createErrorResponses(headers: readonly string[]) {
       if (ref.isPost && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: denial.retryAfterSeconds });
       if (ref.isPost && code === 'POLICY_DENIED' && denial.retryAfterSeconds !== undefined) {
-        const message = policyDenied(denial.policy);
+        const message = policyDenied(denial);
         return limit(res, ref, code, { message, retryAfter: denial.retryAfterSeconds });
       }
       denyPlainly(res, denial);

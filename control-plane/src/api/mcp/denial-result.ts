@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import type { Denial } from '../../access/decision.ts';
 import { toolError } from './tool.ts';
 
@@ -18,24 +19,16 @@ export function denialResult(denial: Denial): CallToolResult | undefined {
     case 'NO_GRANT':
       return toolError(
         'NO_GRANT',
-        'This agent has no active grant for this service. list_credentials gives those it has; its owner can make one.',
+        'This agent has no active grant for this service. list_credentials gives those it has; its owner makes one with svault grant AGENT SERVICE.',
       );
     case 'GRANT_EXPIRED':
-      return toolError(
-        'GRANT_EXPIRED',
-        'The grant for this service has expired. The owner of the agent can make a new one.',
-      );
     case 'VAULT_LOCKED':
-      return toolError('VAULT_LOCKED', 'The vault is locked. An admin of the account can unlock it.');
     case 'WEBHOOK_NOT_CONFIGURED':
-      return toolError(
-        'WEBHOOK_NOT_CONFIGURED',
-        'No webhook is bound to this vault. An admin of the account has to bind one.',
-      );
+      return toolError(denial.code, CONTROL_PLANE_ERRORS[denial.code].message);
     case 'POLICY_DENIED':
       return toolError(
         'POLICY_DENIED',
-        `The policy ${denial.policy} does not allow this (${denial.rule}): ${denial.reason}`,
+        `Denied by policy ${denial.policy} (${denial.rule}): ${denial.reason}`,
         denial.retryAfterSeconds,
       );
     case 'RATE_LIMITED':

@@ -1,3 +1,4 @@
+import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
@@ -78,8 +79,8 @@ const MESSAGES = {
   FORBIDDEN: 'This request does not come from where this service may be called.',
   MISSING_KEY: 'Send the agent key or the session token as Authorization: Bearer …',
   INVALID_KEY: 'This key or token is malformed, expired or revoked, or of another resource.',
-  AGENT_INACTIVE: 'This agent is suspended or deleted. If it is suspended, its owner can resume it.',
-  MCP_DISABLED: 'MCP is off for this agent. Its owner can switch it on.',
+  AGENT_INACTIVE: CONTROL_PLANE_ERRORS.AGENT_INACTIVE.message,
+  MCP_DISABLED: CONTROL_PLANE_ERRORS.MCP_DISABLED.message,
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 /** Denials with an HTTP status, whatever the message is, in the shape of every other error of this service. */
