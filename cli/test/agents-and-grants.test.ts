@@ -211,7 +211,18 @@ test('a list says how agents are, and in the wide format everything; one agent h
   await svault('grants add visible npm --expires 1h30m');
   const shown = (await svault('agents show visible')).out;
   expect(shown).toMatch(/^name +visible\nstatus +active\n/);
-  expect(shown).toMatch(/^grants +github: until revoked\n +npm: until \S+Z \(.+\)\n$/m);
+  expect(shown).toMatch(/^grants +github: until revoked\n +npm: until \S+Z \(.+\)\npolicies +none\n$/m);
+  const { id } = (await json('agents show visible')) as { id: string };
+  for (const enabled of [true, false]) {
+    const rules = [{ type: 'max_usage', limit: 3 }, { type: 'manual_approval' }];
+    const policy = { name: enabled ? 'three times' : 'paused', enabled, rules };
+    const made = await people.pair.admin.call<{ id: string }>('POST', '/api/policies', policy);
+    const target = { targetType: 'agent', targetId: id };
+    await people.pair.admin.call('POST', `/api/policies/${made.id}/attachments`, target);
+  }
+  expect((await svault('agents show visible')).out).toMatch(
+    /^policies +three times: max_usage, manual_approval\n +paused: off, max_usage, manual_approval\n$/m,
+  );
 });
 
 describe('grants', () => {

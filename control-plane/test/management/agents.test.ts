@@ -26,7 +26,7 @@ describe('specification, states: Agent', () => {
     expect(isWellFormedKey('svagent', apiKey)).toBe(true);
     expect(apiKey.startsWith(agent.keyPrefix.slice(0, -1))).toBe(true);
     const read = await service.admin('GET', `/api/agents/${agent.id}`);
-    expect(read.json).toEqual(agent);
+    expect(read.json).toEqual({ ...agent, policies: [] });
     expect(read.text).not.toContain(apiKey);
   });
 
@@ -97,6 +97,26 @@ describe('changing and listing', () => {
     });
     const taken = await service.admin('PATCH', path, { body: { sealingKeyThumbprint: null } });
     expect(taken.json).not.toHaveProperty('sealingKeyThumbprint');
+  });
+
+  test('GET /api/agents/{id} shows the policies that are attached to the agent, with the types of their rules', async () => {
+    const { agent } = await create({ name: 'guarded' });
+    const attach = async (name: string, enabled: boolean, types: readonly object[]) => {
+      service.clock.advance(1);
+      const { id } = (await service.admin('POST', '/api/policies', { body: { name, enabled, rules: types } }))
+        .json;
+      const body = { targetType: 'agent', targetId: agent.id };
+      await service.admin('POST', `/api/policies/${id}/attachments`, { body });
+      return id as string;
+    };
+    const cap = { type: 'max_usage', limit: 3 };
+    const first = await attach('office hours', true, [{ type: 'ip_allowlist', cidrs: ['10.0.0.0/8'] }, cap]);
+    const second = await attach('paused', false, [{ type: 'manual_approval' }]);
+    const { policies } = (await service.admin('GET', `/api/agents/${agent.id}`)).json;
+    expect(policies).toEqual([
+      { id: first, name: 'office hours', enabled: true, ruleTypes: ['ip_allowlist', 'max_usage'] },
+      { id: second, name: 'paused', enabled: false, ruleTypes: ['manual_approval'] },
+    ]);
   });
 
   test('GET /api/agents lists deleted agents only by status=deleted', async () => {

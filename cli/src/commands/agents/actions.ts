@@ -60,25 +60,45 @@ function agentsShape(agents: readonly Agent[]): Shape<Agent> {
   };
 }
 
-type AgentWithGrants = Agent & { readonly grants: readonly Grant[] };
+/** An agent as it is read alone, with its policies. */
+const agentDetailSchema = agentSchema.extend({
+  policies: z.array(
+    z.looseObject({ name: z.string(), enabled: z.boolean(), ruleTypes: z.array(z.string()) }),
+  ),
+});
+type AgentDetail = z.infer<typeof agentDetailSchema>;
 
-/** `agents show AGENT`: the agent and what it is granted. */
+type ShownAgent = AgentDetail & { readonly grants: readonly Grant[] };
+
+/** `agents show AGENT`: the agent, what it is granted, and the policies that decide about its requests. */
 export const showAgent: Run<[agent: string]> = async (invocation, [reference]) => {
   const client = await apiClient(invocation);
   const { id } = await agentReferred(client, reference);
   const [agent, grants] = await Promise.all([
-    client.read(agentPath(id), agentSchema),
+    client.read(agentPath(id), agentDetailSchema),
     client.readAll(grantsPath(id), grantSchema),
   ]);
   const { columns } = agentsShape([agent]);
-  printOne(invocation, { ...agent, grants }, { columns: [...columns, GRANTS], name: () => reference });
+  printOne(
+    invocation,
+    { ...agent, grants },
+    { columns: [...columns, GRANTS, POLICIES], name: () => reference },
+  );
 };
 
-const GRANTS: Column<AgentWithGrants> = {
+const GRANTS: Column<ShownAgent> = {
   title: 'grants',
   of: ({ grants }, view) =>
     grants.length === 0 ? 'none' : grants.map((grant) => grantLine(grant, view)).join('\n'),
 };
+
+const POLICIES: Column<ShownAgent> = {
+  title: 'policies',
+  of: ({ policies }) => (policies.length === 0 ? 'none' : policies.map(policyLine).join('\n')),
+};
+
+const policyLine = ({ name, enabled, ruleTypes }: AgentDetail['policies'][number]): string =>
+  `${plainLine(name)}: ${enabled ? '' : 'off, '}${plainLine(ruleTypes.join(', '))}`;
 
 function grantLine({ serviceName, status, grantExpiresAt }: Grant, { time }: View): string {
   const end = grantExpiresAt === null ? 'until revoked' : `until ${time(grantExpiresAt)}`;

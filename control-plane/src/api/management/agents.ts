@@ -2,6 +2,7 @@ import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { AGENT_STATUSES, type Agent } from '../../core/agent.ts';
+import { MAX_POLICIES_OF_TARGET, type Policy } from '../../core/policy.ts';
 import {
   createAgent,
   deleteAgent,
@@ -39,6 +40,24 @@ export const agentSchema = z
   })
   .meta({ id: 'Agent' });
 
+const agentDetailSchema = agentSchema
+  .extend({
+    policies: z
+      .array(
+        z.object({
+          id: z.string().meta({ examples: ['pol_…'] }),
+          name: z.string(),
+          enabled: z.boolean(),
+          ruleTypes: z.array(z.string()),
+        }),
+      )
+      .meta({
+        description:
+          'Attached to the agent itself, oldest first; those of its credentials are not among them',
+      }),
+  })
+  .meta({ id: 'AgentDetail' });
+
 const agentWithKeySchema = z.object({
   agent: agentSchema,
   apiKey: z.string().meta({ description: 'The key, in full; keep it now' }),
@@ -65,6 +84,13 @@ export const toAgentView = ({ lastUsedAt, ...agent }: Agent): z.output<typeof ag
   lastUsedAt: lastUsedAt ?? null,
 });
 
+const toPolicySummary = ({ id, name, enabled, rules }: Policy) => ({
+  id,
+  name,
+  enabled,
+  ruleTypes: rules.map(({ type }) => type),
+});
+
 const toAgentWithKey = ({ agent, apiKey }: { readonly agent: Agent; readonly apiKey: string }) => ({
   agent: toAgentView(agent),
   apiKey,
@@ -74,7 +100,7 @@ export function createAgentRoutes({
   clock,
   masterKeys,
   stores,
-}: Needs<'clock' | 'masterKeys', 'agents'>): ManagementRoute[] {
+}: Needs<'clock' | 'masterKeys', 'agents' | 'policies'>): ManagementRoute[] {
   const shared = { tag: 'Agents', role: 'member' } as const;
   const byId = { ...shared, params: idParams('agt') } as const;
   const agent = { status: 200, schema: agentSchema } as const;
@@ -100,9 +126,14 @@ export function createAgentRoutes({
     defineRoute('GET /api/agents/{id}', {
       ...byId,
       operation: 'getAgent',
-      summary: 'Read an agent, a deleted one too',
-      response: agent,
-      handle: async ({ actor, params }) => toAgentView(await ownOf(stores.agents, actor, params.id)),
+      summary: 'Read an agent with its policies, a deleted one too',
+      response: { status: 200, schema: agentDetailSchema },
+      handle: async ({ actor, params }) => {
+        const found = await ownOf(stores.agents, actor, params.id);
+        const all = { limit: MAX_POLICIES_OF_TARGET, after: undefined };
+        const attached = await stores.policies.list(actor.vaultId, { type: 'agent', id: found.id }, all);
+        return { ...toAgentView(found), policies: attached.items.map(toPolicySummary) };
+      },
     }),
     defineRoute('PATCH /api/agents/{id}', {
       ...byId,
