@@ -119,6 +119,7 @@ vault unlock
 audit list
 audit verify
 limits list
+limits
 account overview
 account export
 3 account password

@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Invocation } from '../../invocation.ts';
 import { systemReason } from '../../system-reason.ts';
 import { projectIn } from '../../webhook-project/project-folder.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
@@ -10,7 +9,7 @@ const MAX_AGE_DAYS = 7;
 const DAY_MS = 86_400_000;
 
 /** How old the newest backup is. The programs do not know: a backup is a file that somebody else keeps. */
-export async function backupFinding(_: Invocation, folder: string | undefined): Promise<Finding> {
+export async function backupFinding(folder: string | undefined): Promise<Finding> {
   const where = folder ?? (await backupsOfProject());
   if (where === undefined)
     return skipped(CHECK, 'svault does not know where they are: svault doctor --backups FOLDER');

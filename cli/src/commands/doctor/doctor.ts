@@ -41,7 +41,7 @@ export const doctor: Run<[], { readonly backups?: string }> = async (invocation,
     ...(first?.state === 'problem'
       ? []
       : [await apiFinding(client), ...(await accountFindings(invocation, client))]),
-    await backupFinding(invocation, backups),
+    await backupFinding(backups),
   ];
   printList(invocation, findings, FINDINGS);
   sayRemedies(invocation, findings);
