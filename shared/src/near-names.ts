@@ -39,7 +39,10 @@ function editsBetween(a: string, b: string, most: number): number | undefined {
   const shorter = Math.min(a.length, b.length);
   if (shorter >= MIN_PREFIX && (a.startsWith(b) || b.startsWith(a))) return 0;
   if (Math.abs(a.length - b.length) > most) return undefined;
-  let [beforeLast, last]: [readonly number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, j) => j)];
+  let [beforeLast, last]: [readonly number[], number[]] = [
+    [],
+    Array.from({ length: b.length + 1 }, (_, j) => j),
+  ];
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {

@@ -75,7 +75,9 @@ test('a first start that fails, since its port is taken, leaves the setup token 
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const onTakenPort = webhookConfig({ ...env, SV_WEBHOOK_LISTEN: `127.0.0.1:${port}` });
-  await expect(startWebhook(onTakenPort, { logger: silentLogger })).rejects.toThrow('is taken by another program');
+  await expect(startWebhook(onTakenPort, { logger: silentLogger })).rejects.toThrow(
+    'is taken by another program',
+  );
   other.close();
   expect((await start()).firstSetupToken).toEqual(expect.any(String));
 });
