@@ -88,7 +88,9 @@ async function makeAgent(name: string, services: readonly string[], mcpEnabled =
   const body = { name, mcpEnabled, description: `What ${name} is for` };
   const { agent } = (await service.admin('POST', '/api/agents', { body })).json;
   for (const serviceName of services)
-    await service.admin('POST', `/api/agents/${agent.id}/grants`, { body: { serviceName } });
+    await service.admin('POST', `/api/agents/${agent.id}/grants`, {
+      body: { serviceName, allowMissing: true },
+    });
   return agent.id;
 }
 
