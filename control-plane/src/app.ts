@@ -7,6 +7,7 @@ import { createClientAddress, createTrustsPeer } from './api/http/client-address
 import { sessionCookie } from './api/http/cookies.ts';
 import { ERROR_STATUS } from './api/http/errors.ts';
 import { createHostCheck } from './api/http/host-check.ts';
+import { createOriginReader } from './api/http/request-origin.ts';
 import { createRouteLimits } from './api/http/route-limits.ts';
 import { createHealthRoutes } from './api/management/health.ts';
 import { createManagementApi } from './api/management/routes.ts';
@@ -33,13 +34,21 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   const ownOrigin = new URL(baseUrl).origin;
   const cookie = sessionCookie(baseUrl);
   const clientAddress = createClientAddress(trustedProxies);
+  const originOf = createOriginReader(clientAddress);
   /** Each API names what it takes of these. */
   const dependencies = {
     ...context,
-    ...{ baseUrl, egressAllow, allowedOrigins, https, ownOrigin, cookie, clientAddress },
+    ...{ baseUrl, egressAllow, allowedOrigins, https, ownOrigin, cookie, clientAddress, originOf },
     isOwnHost: createHostCheck(baseUrl, createTrustsPeer(trustedProxies)),
     limits: createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress }),
-    pageSession: createPageSession({ stores, unitOfWork, cookieName: cookie.name, ownOrigin, clock }),
+    pageSession: createPageSession({
+      stores,
+      unitOfWork,
+      cookieName: cookie.name,
+      ownOrigin,
+      originOf,
+      clock,
+    }),
     setSessionCookie: createSetSessionCookie({ stores, unitOfWork, cookie, clock }),
     isLeaving: () => leaving?.aborted === true,
   };

@@ -14,7 +14,7 @@ type Identified = Partial<Pick<IncomingMessage, 'url'>> & { [REQUEST_ID]?: strin
 export const requestIdOf = (req: Identified): string =>
   (req[REQUEST_ID] ??= newTimeOrderedId('req', Date.now()));
 
-/** Takes over the id that a verified sender gave the request. */
+/** Takes over the id of the request by which a verified ticket was issued: both programs then have the same one. */
 export function adoptRequestId(req: Identified, id: string): void {
   req[REQUEST_ID] = id;
 }

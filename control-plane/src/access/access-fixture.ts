@@ -18,6 +18,8 @@ export const NOW = Date.parse('2026-11-20T12:00:00Z');
 const KEY: AgentCredential = { kind: 'key', hash: 'hash of the key' };
 export const SESSION: AgentCredential = { kind: 'session', hash: 'hash of the token', audience: 'https://x' };
 
+export const ORIGIN = { requestId: 'req_1', channel: 'rest', address: '192.0.2.1' } as const;
+
 export const GITHUB: Operation = { kind: 'credential', serviceName: 'github' };
 export const NO_NAME: Operation = { kind: 'credential', serviceName: undefined };
 
@@ -52,6 +54,7 @@ export const AGENT: AgentSubject = {
   status: 'active',
   mcpEnabled: 1,
   credentialExpiresAt: null,
+  sessionId: null,
   sealingKeyThumbprint: null,
   grantId: 'grt_1' as Id<'grt'>,
   grantExpiresAt: null,
@@ -174,7 +177,7 @@ export class AgentFixture extends PipelineFixture<AgentSubject> {
 
   /** By key over REST, unless `request` says otherwise. */
   decide(operation: Operation, request: Partial<AccessRequest> = {}): Promise<Decision> {
-    const defaults = { credential: KEY, channel: 'rest', sourceAddress: '192.0.2.1' } as const;
+    const defaults = { credential: KEY, channel: 'rest', origin: ORIGIN } as const;
     return this.#access.decide({ ...defaults, ...request, operation });
   }
 
@@ -203,7 +206,7 @@ export class ProxyFixture extends PipelineFixture<ProxySubject> {
       keyHash,
       traffic: 'mcp_handshake',
       fields: [],
-      sourceAddress: '192.0.2.1',
+      origin: ORIGIN,
     });
   }
 

@@ -10,7 +10,7 @@ import {
 import { type AllowedAccess, evaluateAgentRequest } from './evaluate-request.ts';
 import { type ExpiredGrants, denyMissingGrant } from './missing-grant.ts';
 import { type PipelineDependencies, countOnce, runPipeline } from './pipeline.ts';
-import { agentDenialEvent, createDenialRecorder } from './record-denial.ts';
+import { agentDenialEvent, agentOrigin, createDenialRecorder } from './record-denial.ts';
 import { type AccessStore, type AgentSubject, type BoundWebhook, isStale, webhookOf } from './subject.ts';
 
 interface AccessDependencies extends PipelineDependencies {
@@ -21,13 +21,14 @@ interface AccessDependencies extends PipelineDependencies {
     subject: AgentSubject,
     webhook: BoundWebhook,
     serviceName: string,
+    requestId: string,
   ) => { readonly url: string; readonly expiresAt: number };
 }
 
 /** Decides what an agent gets, on either of its channels. */
 export function createAccess(dependencies: AccessDependencies): Access {
   const { store, audit, expiredGrants, issueCredentialUrl, offlineForSeconds, clock } = dependencies;
-  const denials = createDenialRecorder(agentDenialEvent, dependencies);
+  const denialsOf = createDenialRecorder(agentDenialEvent, dependencies);
 
   /**
    * The last steps of an allowed access: a webhook, the audit event, and only then the ticket.
@@ -36,9 +37,10 @@ export function createAccess(dependencies: AccessDependencies): Access {
    */
   async function authorizeAccess(
     subject: AgentSubject,
-    channel: AccessRequest['channel'],
+    { channel, origin }: Pick<AccessRequest, 'channel' | 'origin'>,
     { serviceName, uses }: AllowedAccess,
   ): Promise<Decision | undefined> {
+    const denials = denialsOf(origin);
     const { vaultId, agentId, accountRevision } = subject;
     const webhook = webhookOf(subject);
     if (webhook === undefined)
@@ -49,21 +51,25 @@ export function createAccess(dependencies: AccessDependencies): Access {
       return denials.deny(subject, serviceName, { code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
 
     const isRecorded = await audit.record(
-      { vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
+      {
+        ...{ vaultId, agentId, serviceName, eventType: 'AGENT_CREDENTIAL_ACCESS', outcome: 'success' },
+        origin: agentOrigin(subject, origin),
+      },
       {
         touchCaller: isStale(subject, clock.now()),
         onlyIf: { accountRevision, expiresAt: earliestExpiry(subject), uses },
       },
     );
     return isRecorded
-      ? { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName) }
+      ? { outcome: 'ticket', ...issueCredentialUrl(subject, webhook, serviceName, origin.requestId) }
       : undefined;
   }
 
   return {
-    decide: async ({ credential, channel, operation, sourceAddress }) => {
+    decide: async ({ credential, channel, operation, origin }) => {
       if (credential === undefined) return denied(plainDenial('INVALID_KEY'));
       const serviceName = 'serviceName' in operation ? operation.serviceName : undefined;
+      const denials = denialsOf(origin);
       return runPipeline(dependencies, denials, {
         serviceName,
         traffic: trafficOf(operation),
@@ -75,7 +81,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
         check: (subject) => checkAgent(channel, subject),
         callerId: ({ agentId }) => agentId,
         evaluate: (subject, nowMs) =>
-          evaluateAgentRequest(dependencies, subject, { operation, sourceAddress }, nowMs),
+          evaluateAgentRequest(dependencies, subject, { operation, origin }, nowMs),
         conclude: (subject, result) => {
           switch (result.kind) {
             case 'answer':
@@ -83,7 +89,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
             case 'missing-grant':
               return denyMissingGrant(expiredGrants, denials, subject, result.serviceName);
             case 'access':
-              return authorizeAccess(subject, channel, result);
+              return authorizeAccess(subject, { channel, origin }, result);
           }
         },
       });

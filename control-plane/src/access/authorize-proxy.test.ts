@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { PROXY, ProxyFixture, rateOf } from './access-fixture.ts';
+import { ORIGIN, PROXY, ProxyFixture, rateOf } from './access-fixture.ts';
 import type { ProxySubject } from './subject.ts';
 
 const RATE = rateOf('rul_1', 'proxy prx_1');
@@ -122,21 +122,21 @@ it('a full rate denies by its policy, and every other limit by RATE_LIMITED', as
 
 it('a large body is admitted for a known key only, with a stream and memory and without a count', async () => {
   const { access } = fixture;
-  const first = await access.admit('hash', 60);
+  const first = await access.admit('hash', 60, ORIGIN);
   expect([first.outcome, fixture.calls]).toEqual(['admitted', ['store']]);
-  expect(await access.admit('hash', 60)).toMatchObject({ denial: { scope: 'open_streams' } });
+  expect(await access.admit('hash', 60, ORIGIN)).toMatchObject({ denial: { scope: 'open_streams' } });
   if (first.outcome === 'admitted') first.stream.close();
   // The first body still has its memory.
-  expect(await access.admit('hash', 60)).toMatchObject({ denial: { scope: 'large_bodies' } });
-  expect(await access.admit('hash', 40)).toMatchObject({ outcome: 'admitted' });
+  expect(await access.admit('hash', 60, ORIGIN)).toMatchObject({ denial: { scope: 'large_bodies' } });
+  expect(await access.admit('hash', 40, ORIGIN)).toMatchObject({ outcome: 'admitted' });
   fixture.change({ agentId, agentStatus: 'deleted' });
-  expect(await access.admit('hash', 60)).toMatchObject({ denial: { code: 'AGENT_INACTIVE' } });
+  expect(await access.admit('hash', 60, ORIGIN)).toMatchObject({ denial: { code: 'AGENT_INACTIVE' } });
   fixture.subject = undefined;
-  expect(await access.admit('hash', 60)).toMatchObject({ denial: { code: 'INVALID_KEY' } });
+  expect(await access.admit('hash', 60, ORIGIN)).toMatchObject({ denial: { code: 'INVALID_KEY' } });
 });
 
 it('a malformed key is denied without a call', async () => {
-  const request = { keyHash: undefined, traffic: 'proxy_mcp', fields: [], sourceAddress: undefined } as const;
+  const request = { keyHash: undefined, traffic: 'proxy_mcp', fields: [], origin: ORIGIN } as const;
   expect(await fixture.access.decide(request)).toMatchObject({ denial: { code: 'INVALID_KEY' } });
   expect(fixture.calls).toEqual([]);
 });

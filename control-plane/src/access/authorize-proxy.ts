@@ -2,7 +2,14 @@ import { ApiError } from '../core/errors.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 import { usageWithout } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
-import { type Denial, type ProxyAccess, type ProxyUse, denied, plainDenial } from './decision.ts';
+import {
+  type Denial,
+  type ProxyAccess,
+  type ProxyUse,
+  type RequestOrigin,
+  denied,
+  plainDenial,
+} from './decision.ts';
 import { evaluateProxyRequest } from './evaluate-request.ts';
 import { type CallerSteps, type PipelineDependencies, countOnce, identify, runPipeline } from './pipeline.ts';
 import { createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
@@ -23,7 +30,7 @@ const NO_MEMORY = { ...NO_STREAM, scope: 'large_bodies' } as const;
 /** Decides whether a proxy's request is forwarded, and with what. */
 export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
   const { store, audit, limiter, offlineForSeconds, streams, bodies, clock } = dependencies;
-  const denials = createDenialRecorder(proxyDenialEvent, dependencies);
+  const denialsOf = createDenialRecorder(proxyDenialEvent, dependencies);
 
   const callerSteps = (keyHash: string): CallerSteps<ProxySubject> => ({
     serviceName: undefined,
@@ -36,10 +43,11 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
    *
    * @returns undefined, with nothing written and no stream taken, where the precondition failed
    */
-  async function authorizeUse(subject: ProxySubject, uses: readonly LifetimeUse[]) {
+  async function authorizeUse(subject: ProxySubject, uses: readonly LifetimeUse[], origin: RequestOrigin) {
+    const denials = denialsOf(origin);
     const { vaultId, accountRevision } = subject;
     const deny = (denial: Denial) => denials.deny(subject, undefined, denial);
-    const use = useOf(subject);
+    const use = useOf(subject, origin);
     if (use === undefined) return deny(plainDenial('WEBHOOK_NOT_CONFIGURED'));
     const retryAfterSeconds = use.kind === 'webhook' ? offlineForSeconds(vaultId) : 0;
     if (retryAfterSeconds > 0) return deny({ code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
@@ -47,7 +55,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
     let isRecorded = false;
     try {
-      isRecorded = await audit.record(proxyEvent(subject, { outcome: 'success' }), {
+      isRecorded = await audit.record(proxyEvent(subject, { outcome: 'success', origin }), {
         touchCaller: isStale(subject, clock.now()),
         onlyIf: { accountRevision, expiresAt: null, uses },
       });
@@ -59,16 +67,18 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
 
   /** @throws ApiError UNAVAILABLE where the proxy's settings or the webhook are others than the use was decided with */
   async function requireUnchanged(subject: ProxySubject, use: ProxyUse) {
-    const current = useOf(subject);
-    if (current === undefined) return denials.deny(subject, undefined, plainDenial('WEBHOOK_NOT_CONFIGURED'));
+    const current = useOf(subject, use.origin);
+    if (current === undefined)
+      return denialsOf(use.origin).deny(subject, undefined, plainDenial('WEBHOOK_NOT_CONFIGURED'));
     if (settingsOf(current) !== settingsOf(use))
       throw new ApiError('UNAVAILABLE', 'The proxy or its webhook was changed a moment ago; try again.');
     return { outcome: 'unchanged' } as const;
   }
 
   return {
-    decide: async ({ keyHash, traffic, fields, sourceAddress }) => {
+    decide: async ({ keyHash, traffic, fields, origin }) => {
       if (keyHash === undefined) return denied(plainDenial('INVALID_KEY'));
+      const denials = denialsOf(origin);
       const caller = callerSteps(keyHash);
       const steps = {
         ...caller,
@@ -76,11 +86,11 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
         count: countOnce(limiter),
         callerId: ({ proxyId }: ProxySubject) => proxyId,
         evaluate: (subject: ProxySubject, nowMs: number) =>
-          evaluateProxyRequest(dependencies, subject, { fields, sourceAddress }, nowMs),
+          evaluateProxyRequest(dependencies, subject, { fields, origin }, nowMs),
       };
       const decision = await runPipeline(dependencies, denials, {
         ...steps,
-        conclude: (subject, { uses }) => authorizeUse(subject, uses),
+        conclude: (subject, { uses }) => authorizeUse(subject, uses, origin),
       });
       if (decision.outcome === 'denied') return decision;
       const { outcome, use, stream, uses } = decision;
@@ -97,7 +107,8 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       };
       return { outcome, use, stream, recheck };
     },
-    admit: async (keyHash, bytes) => {
+    admit: async (keyHash, bytes, origin) => {
+      const denials = denialsOf(origin);
       const identified = await identify(denials, callerSteps(keyHash));
       if (identified.outcome === 'denied') return identified;
       const { subject } = identified;
@@ -116,18 +127,18 @@ const settingsOf = (use: ProxyUse): string =>
   use.kind === 'webhook' ? `${use.webhook.webhookId} ${use.config.revision}` : use.proxy.upstreamUrl;
 
 /** @returns undefined where the proxy needs a webhook and none is bound */
-function useOf(subject: ProxySubject): ProxyUse | undefined {
+function useOf(subject: ProxySubject, origin: RequestOrigin): ProxyUse | undefined {
   const { vaultId, proxyId, upstreamUrl, serviceName, agentId } = subject;
   const headerTemplates = JSON.parse(subject.headerTemplates ?? '{}') as Record<string, string>;
   if (subject.upstreamAuthType === 'sv_session') {
     if (agentId === null) throw new Error('a proxy that sends sessions acts for an agent');
     const proxy = { vaultId, proxyId, agentId, upstreamUrl };
-    return { kind: 'session', vaultId, proxyId, proxy, headerTemplates };
+    return { kind: 'session', vaultId, proxyId, origin, proxy, headerTemplates };
   }
   const webhook = webhookOf(subject);
   if (serviceName === null) throw new Error('a proxy that injects a token names it');
   if (webhook === undefined) return undefined;
   const { revision, deliveredAs, credentialRejected } = subject;
   const config = { proxyId, serviceName, upstreamUrl, headerTemplates, revision, deliveredAs };
-  return { kind: 'webhook', vaultId, proxyId, webhook, config, credentialRejected };
+  return { kind: 'webhook', vaultId, proxyId, origin, webhook, config, credentialRejected };
 }

@@ -1,6 +1,7 @@
 import type { HeaderPairs, Id } from '@svault/shared';
 import type { AgentCredential } from '../core/agent.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import type { Origin } from '../core/origin.ts';
 import type { PolicyDenial } from '../core/policy.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
 import type { BodyReservation, OpenStream } from './concurrency-limits.ts';
@@ -63,14 +64,16 @@ export type Operation =
   /** The agent's own log about a service, which needs no grant. */
   | { readonly kind: 'history'; readonly serviceName: string | undefined };
 
+/** For the log, and for policies that look at the address. A ticket has the request's id. */
+export type RequestOrigin = Origin & { readonly requestId: string };
+
 export interface AccessRequest {
   /** Undefined where the presented text cannot be a credential. A channel itself denies a request without one. */
   readonly credential: AgentCredential | undefined;
   /** `mcp` requires that the agent has MCP on, and issues a ticket also while the webhook is offline. */
   readonly channel: 'rest' | 'mcp';
   readonly operation: Operation;
-  /** The caller's IP address, if known. */
-  readonly sourceAddress: string | undefined;
+  readonly origin: RequestOrigin;
 }
 
 /** The authenticated agent, for what a channel reads by itself. */
@@ -101,12 +104,15 @@ export interface ProxyRequest {
   readonly traffic: 'proxy_mcp' | 'mcp_handshake';
   /** Its headers as received; a session that they name must be one of the proxy. */
   readonly fields: HeaderPairs;
-  /** The caller's IP address, if known. */
-  readonly sourceAddress: string | undefined;
+  readonly origin: RequestOrigin;
 }
 
 /** One allowed forwarding: its destination, and what is added to the request. */
-export type ProxyUse = { readonly vaultId: Id<'vlt'>; readonly proxyId: Id<'prx'> } & (
+export type ProxyUse = {
+  readonly vaultId: Id<'vlt'>;
+  readonly proxyId: Id<'prx'>;
+  readonly origin: RequestOrigin;
+} & (
   | {
       readonly kind: 'webhook';
       readonly webhook: BoundWebhook;
@@ -171,5 +177,5 @@ export interface ProxyAccess {
    *
    * @param bytes the maximum size of the body
    */
-  admit(keyHash: string, bytes: number): Promise<Admittance>;
+  admit(keyHash: string, bytes: number, origin: RequestOrigin): Promise<Admittance>;
 }

@@ -43,7 +43,7 @@ type AllowedUse = Pick<AllowedAccess, 'uses'>;
 export function evaluateAgentRequest(
   { limits, policies }: { readonly limits: Limits; readonly policies: PolicyEvaluator },
   subject: AgentSubject,
-  { operation, sourceAddress }: Pick<AccessRequest, 'operation' | 'sourceAddress'>,
+  { operation, origin }: Pick<AccessRequest, 'operation' | 'origin'>,
   nowMs: number,
 ): Evaluation<AgentResult> {
   const { vaultId, agentId, grants = [] } = subject;
@@ -65,7 +65,7 @@ export function evaluateAgentRequest(
   const evaluation = evaluatePolicies(policies, subject, {
     caller: { type: 'agent', id: agentId },
     serviceName,
-    sourceAddress,
+    sourceAddress: origin.address,
     nowMs,
   });
   if (evaluation.denial !== undefined) return evaluation;
@@ -76,7 +76,7 @@ export function evaluateAgentRequest(
 export function evaluateProxyRequest(
   { policies, sessionIds }: { readonly policies: PolicyEvaluator; readonly sessionIds: SessionIds },
   subject: ProxySubject,
-  { fields, sourceAddress }: Pick<ProxyRequest, 'fields' | 'sourceAddress'>,
+  { fields, origin }: Pick<ProxyRequest, 'fields' | 'origin'>,
   nowMs: number,
 ): Evaluation<AllowedUse> {
   if (subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
@@ -85,7 +85,7 @@ export function evaluateProxyRequest(
     caller: { type: 'proxy', id: subject.proxyId },
     // A proxy that sends sessions uses no token, so no policy of a token was read.
     serviceName: subject.serviceName ?? '',
-    sourceAddress,
+    sourceAddress: origin.address,
     nowMs,
   });
 }

@@ -2,7 +2,7 @@ import { auditUnavailable } from '../audit/audit-writer.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import type { UnitOfWork } from '../core/stores.ts';
 import { type Denied, denied, plainDenial } from './decision.ts';
-import { type DenialRecorder, agentDenialEvent } from './record-denial.ts';
+import type { DenialRecorder } from './record-denial.ts';
 import type { AgentSubject } from './subject.ts';
 
 /**
@@ -11,14 +11,14 @@ import type { AgentSubject } from './subject.ts';
  */
 export async function denyMissingGrant(
   expiredGrants: ExpiredGrants,
-  { deny }: DenialRecorder<AgentSubject>,
+  { deny, eventOf }: DenialRecorder<AgentSubject>,
   subject: AgentSubject,
   serviceName: string,
 ): Promise<Denied> {
   if (subject.grantId === null) return deny(subject, serviceName, plainDenial('NO_GRANT'));
   const expired = plainDenial('GRANT_EXPIRED');
   if (subject.vaultLockedAt !== null) return deny(subject, serviceName, expired);
-  const denial = agentDenialEvent(subject, serviceName, expired);
+  const denial = eventOf(subject, serviceName, expired);
   const expiry: NewAuditEvent = { ...denial, eventType: 'GRANT_EXPIRED', outcome: 'success' };
   const wasFirst = await expiredGrants.remove(subject, { expiry, denial });
   return wasFirst ? denied(expired) : deny(subject, serviceName, plainDenial('NO_GRANT'));

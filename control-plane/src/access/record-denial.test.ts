@@ -1,11 +1,11 @@
 import { newKey } from '@svault/shared';
 import { expect, test } from 'vitest';
-import { AGENT } from './access-fixture.ts';
+import { AGENT, ORIGIN } from './access-fixture.ts';
 import { plainDenial } from './decision.ts';
 import { agentDenialEvent } from './record-denial.ts';
 
 const nameIn = (serviceName: string): string | undefined =>
-  agentDenialEvent(AGENT, serviceName, plainDenial('NO_GRANT')).serviceName;
+  agentDenialEvent(AGENT, serviceName, plainDenial('NO_GRANT'), ORIGIN).serviceName;
 
 test.each(['svagent', 'svsess', 'svsessr', 'svadmin'] as const)(
   'a denial redacts a key of kind %s that was sent as a service name',

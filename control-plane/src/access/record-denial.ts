@@ -6,75 +6,96 @@ import type { DenialCounter } from '../audit/denial-counter.ts';
 import type { AuditDetail, NewAuditEvent } from '../core/audit-event.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
 import type { RateUse } from '../policies/evaluate.ts';
-import { type Denial, type Denied, denied } from './decision.ts';
+import { type Denial, type Denied, type RequestOrigin, denied } from './decision.ts';
 import { type AgentSubject, type CallerSubject, type ProxySubject, isStale } from './subject.ts';
 
-export type DenialRecorder<Subject extends CallerSubject> = ReturnType<typeof createDenialRecorder<Subject>>;
+export type DenialRecorder<Subject extends CallerSubject> = ReturnType<
+  ReturnType<typeof createDenialRecorder<Subject>>
+>;
 
 /**
  * Denies requests of a known caller: each denial is in the log, or counted into it, before it is answered.
  *
  * @param eventOf the event that records a denial; its service name is undefined where the request names no valid one
- * @throws ApiError AUDIT_UNAVAILABLE, each of the methods, when the denial cannot be recorded
+ * @returns a recorder for a request of this origin; each of its methods throws ApiError AUDIT_UNAVAILABLE when the denial
+ *   cannot be recorded
  */
 export function createDenialRecorder<Subject extends CallerSubject>(
-  eventOf: (subject: Subject, serviceName: string | undefined, denial: Denial) => NewAuditEvent,
+  eventOf: (
+    subject: Subject,
+    serviceName: string | undefined,
+    denial: Denial,
+    origin: RequestOrigin,
+  ) => NewAuditEvent,
   options: { readonly audit: AuditWriter; readonly denials: DenialCounter; readonly clock: Clock },
 ) {
   const { audit, denials, clock } = options;
 
-  async function deny(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied> {
-    const touchCaller = isStale(subject, clock.now());
-    await audit.record(eventOf(subject, serviceName, denial), { touchCaller });
-    return denied(denial);
-  }
+  return (origin: RequestOrigin) => {
+    const event = (subject: Subject, serviceName: string | undefined, denial: Denial): NewAuditEvent =>
+      eventOf(subject, serviceName, denial, origin);
 
-  /** Denies what a caller can cause without limit: one event per caller, code and minute. */
-  function denyCoalesced(subject: Subject, denial: Denial): Denied {
-    denials.count(eventOf(subject, undefined, denial));
-    return denied(denial);
-  }
+    async function deny(subject: Subject, serviceName: string | undefined, denial: Denial): Promise<Denied> {
+      const touchCaller = isStale(subject, clock.now());
+      await audit.record(event(subject, serviceName, denial), { touchCaller });
+      return denied(denial);
+    }
 
-  return {
-    deny,
-    denyCoalesced,
-    /** Denies a request that no limit has counted: the first of a minute is written, further ones are coalesced. */
-    denyUncounted: async (subject: Subject, serviceName: string | undefined, denial: Denial) =>
-      denials.countRepeat(eventOf(subject, undefined, denial))
-        ? denied(denial)
-        : deny(subject, serviceName, denial),
-    /** @param rates of policies: where the limiter denied one of them, the policy denies */
-    denyByLimiter: async (
-      subject: Subject,
-      serviceName: string | undefined,
-      { scope, key, retryAfterSeconds }: LimiterDenial,
-      rates: readonly RateUse[],
-    ) => {
-      const rate = rates.find(({ counter }) => counter.key === key);
-      return rate === undefined
-        ? denyCoalesced(subject, { code: 'RATE_LIMITED', scope, retryAfterSeconds })
-        : deny(subject, serviceName, { code: 'POLICY_DENIED', ...rate.denial, retryAfterSeconds });
-    },
+    /** Denies what a caller can cause without limit: one event per caller, code and minute. */
+    function denyCoalesced(subject: Subject, denial: Denial): Denied {
+      denials.count(event(subject, undefined, denial));
+      return denied(denial);
+    }
+
+    return {
+      /** The event of a denial. */
+      eventOf: event,
+      deny,
+      denyCoalesced,
+      /** Denies a request that no limit has counted: the first of a minute is written, further ones are coalesced. */
+      denyUncounted: async (subject: Subject, serviceName: string | undefined, denial: Denial) =>
+        denials.countRepeat(event(subject, undefined, denial))
+          ? denied(denial)
+          : deny(subject, serviceName, denial),
+      /** @param rates of policies: where the limiter denied one of them, the policy denies */
+      denyByLimiter: async (
+        subject: Subject,
+        serviceName: string | undefined,
+        { scope, key, retryAfterSeconds }: LimiterDenial,
+        rates: readonly RateUse[],
+      ) => {
+        const rate = rates.find(({ counter }) => counter.key === key);
+        return rate === undefined
+          ? denyCoalesced(subject, { code: 'RATE_LIMITED', scope, retryAfterSeconds })
+          : deny(subject, serviceName, { code: 'POLICY_DENIED', ...rate.denial, retryAfterSeconds });
+      },
+    };
   };
 }
 
 /** @param serviceName scrubbed: an agent may have sent a key in its place */
 export const agentDenialEvent = (
-  { vaultId, agentId }: AgentSubject,
+  subject: AgentSubject,
   serviceName: string | undefined,
   denial: Denial,
+  origin: RequestOrigin,
 ): NewAuditEvent => ({
-  vaultId,
-  agentId,
+  vaultId: subject.vaultId,
+  agentId: subject.agentId,
+  origin: agentOrigin(subject, origin),
   ...(serviceName !== undefined && { serviceName: scrub(serviceName) }),
   eventType: 'AGENT_CREDENTIAL_ACCESS',
   ...recorded(denial),
 });
 
+/** Of an OAuth session's token the session, which outlives it. */
+export const agentOrigin = ({ sessionId }: AgentSubject, origin: RequestOrigin): RequestOrigin =>
+  sessionId === null ? origin : { ...origin, authenticatedBy: sessionId };
+
 /** The event of a proxy's use, whatever its outcome. */
 export const proxyEvent = (
   { vaultId, proxyId, serviceName }: ProxySubject,
-  outcome: Pick<NewAuditEvent, 'outcome' | 'detail'>,
+  outcome: Pick<NewAuditEvent, 'outcome' | 'detail' | 'origin'>,
 ): NewAuditEvent => ({
   vaultId,
   proxyId,
@@ -87,7 +108,8 @@ export const proxyDenialEvent = (
   subject: ProxySubject,
   _serviceName: string | undefined,
   denial: Denial,
-): NewAuditEvent => proxyEvent(subject, recorded(denial));
+  origin: RequestOrigin,
+): NewAuditEvent => proxyEvent(subject, { ...recorded(denial), origin });
 
 function recorded(denial: Denial): { readonly outcome: Outcome; readonly detail: AuditDetail } {
   const { code } = denial;

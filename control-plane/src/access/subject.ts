@@ -38,6 +38,8 @@ export interface AgentSubject extends CallerSubject {
   readonly mcpEnabled: 0 | 1;
   /** When the shown access token expires; null for a key. */
   readonly credentialExpiresAt: string | null;
+  /** The OAuth session of the shown access token; null for a key. */
+  readonly sessionId: Id<'ses'> | null;
   /** RFC 7638 thumbprint of the key that sealed credentials are encrypted to. */
   readonly sealingKeyThumbprint: string | null;
 

@@ -22,6 +22,23 @@ function chainOf(length: number, of: NewAuditEvent = event) {
 }
 
 describe('a chain', () => {
+  it('covers the origin of each event', () => {
+    const origin = { requestId: 'req_1', channel: 'rest', address: '192.0.2.1', userAgent: 'curl' } as const;
+    const [linked] = chainOf(1, { ...event, origin });
+    const changed = [{ ...origin, address: '192.0.2.2' }, { ...origin, userAgent: undefined }, undefined];
+    expect(followChain(EMPTY_CHAIN, [linked!])).toMatchObject({ seq: 1 });
+    for (const other of changed)
+      expect(followChain(EMPTY_CHAIN, [{ ...linked!, origin: other }])).toEqual({
+        seq: 1,
+        problem: 'changed',
+      });
+  });
+
+  it('does not tell an event with an empty origin from one without', () => {
+    const [linked] = chainOf(1, { ...event, origin: {} });
+    expect(followChain(EMPTY_CHAIN, [{ ...linked!, origin: undefined }])).toMatchObject({ seq: 1 });
+  });
+
   it('verifies as it was written, whole or page by page', () => {
     const events = chainOf(10);
     const head = { seq: 10, hash: events[9]!.hash };

@@ -31,6 +31,28 @@ beforeEach(() => {
 const summary = () => written.map(({ agentId, count, detail }) => [agentId, detail?.['code'], count]);
 
 describe('a denial counter', () => {
+  it('keeps of the origins of an event what all of its requests have in common', async () => {
+    const from = (address: string, userAgent?: string) => ({
+      ...denial('a'),
+      origin: { requestId: `req_${address}`, channel: 'rest', address, userAgent } as const,
+    });
+    // The first was written by itself.
+    expect(counter.countRepeat(from('192.0.2.9'))).toBe(false);
+    for (const agent of ['curl', 'curl', 'wget']) counter.countRepeat(from('192.0.2.1', agent));
+    clock.advance(60_000);
+    counter.count(from('192.0.2.2', 'curl'));
+    failing = true;
+    await counter.flush(true).catch(() => undefined);
+    failing = false;
+    await counter.flush(true);
+    expect(written.map(({ count, origin }) => [count, origin])).toEqual([[4, { channel: 'rest' }]]);
+
+    for (let times = 0; times < 2; times++) counter.count(from('192.0.2.1', 'curl'));
+    await counter.flush(true);
+    const { requestId: _, ...same } = from('192.0.2.1', 'curl').origin;
+    expect(written[1]?.origin).toEqual({ ...same, requestId: 'req_192.0.2.1' });
+  });
+
   it('writes one event per agent, code and minute after the minute has ended', async () => {
     for (let times = 0; times < 3; times++) counter.count(denial('a'));
     counter.count(denial('b'));

@@ -1,17 +1,18 @@
 import { type Clock, formatTime } from '@svault/shared';
 import type { AuditWriter } from './audit-writer.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
+import { commonOrigin } from '../core/origin.ts';
 
 /**
  * Coalesces denials that a caller can cause without limit into one event per caller, code and minute, with `count`: a
- * flood of requests fills neither the log nor the disk.
+ * flood of requests fills neither the log nor the disk. Its origin is what all of them have in common.
  */
 export type DenialCounter = ReturnType<typeof createDenialCounter>;
 
 const MINUTE_MS = 60_000;
 
 interface Bucket {
-  readonly event: NewAuditEvent;
+  event: NewAuditEvent;
   readonly minute: number;
   since: string;
   count: number;
@@ -32,7 +33,12 @@ export function createDenialCounter(options: { readonly audit: AuditWriter; read
     const minute = Math.floor(nowMs / MINUTE_MS);
     const key = `${callerAndCode(event)} ${minute}`;
     const known = buckets.get(key);
-    if (known !== undefined) return { bucket: known, known: true };
+    if (known !== undefined) {
+      // The first of a minute may be written by itself, and then counts for nothing here.
+      const origin = known.count === 0 ? event.origin : commonOrigin(known.event.origin, event.origin);
+      known.event = { ...known.event, origin };
+      return { bucket: known, known: true };
+    }
     const bucket: Bucket = { event, minute, since: formatTime(nowMs), count: 0 };
     buckets.set(key, bucket);
     return { bucket, known: false };
@@ -54,6 +60,7 @@ export function createDenialCounter(options: { readonly audit: AuditWriter; read
     const late = buckets.get(key);
     if (late === undefined) buckets.set(key, { ...bucket, minute: ANY_MINUTE });
     else {
+      late.event = { ...late.event, origin: commonOrigin(late.event.origin, bucket.event.origin) };
       late.count += bucket.count;
       late.since = late.since < bucket.since ? late.since : bucket.since;
     }

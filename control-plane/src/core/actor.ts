@@ -1,5 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { AuditEventType, NewAuditEvent } from './audit-event.ts';
+import type { Origin } from './origin.ts';
 
 /** Roles in an account, weakest first. The owner is an admin. */
 export const ROLES = ['member', 'admin'] as const;
@@ -13,13 +14,15 @@ export interface Actor {
   readonly via: 'adminKey' | 'session';
   /** The `adk_` or `ses_` id that authenticated it. */
   readonly credentialId: Id<'adk'> | Id<'ses'>;
+  /** Of the request. */
+  readonly origin?: Origin | undefined;
 }
 
 /** The event of a change by a user. */
 export function eventBy(
-  { vaultId, userId }: Pick<Actor, 'userId' | 'vaultId'>,
+  { vaultId, userId, origin }: Pick<Actor, 'origin' | 'userId' | 'vaultId'>,
   eventType: AuditEventType,
   facts: Pick<NewAuditEvent, 'agentId' | 'proxyId' | 'serviceName' | 'detail'> = {},
 ): NewAuditEvent {
-  return { vaultId, userId, eventType, outcome: 'success', ...facts };
+  return { vaultId, userId, eventType, outcome: 'success', origin, ...facts };
 }

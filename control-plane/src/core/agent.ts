@@ -1,4 +1,4 @@
-import { type Id, hashKey, isWellFormedKey } from '@svault/shared';
+import { type Id, hashKey, isWellFormedKey, keyDisplayPrefix } from '@svault/shared';
 import type { Page, PageRequest } from './paging.ts';
 
 /** Specification, "Agent". */
@@ -43,6 +43,8 @@ export interface AgentStore {
   add(agent: Agent & StoredAgentKey): Promise<void>;
   /** Deleted agents too: the log names them. */
   get(vaultId: Id<'vlt'>, id: string): Promise<Agent | undefined>;
+  /** Names by id, of deleted agents too. */
+  namesOf(vaultId: Id<'vlt'>, ids: readonly Id<'agt'>[]): Promise<ReadonlyMap<string, string>>;
   /** Oldest first. @param status only these; undefined: all but deleted ones */
   list(vaultId: Id<'vlt'>, status: AgentStatus | undefined, page: PageRequest): Promise<Page<Agent>>;
   /** Oldest first; deleted ones too. */
@@ -56,16 +58,23 @@ export interface AgentStore {
   wrappedKey(vaultId: Id<'vlt'>, id: Id<'agt'>): Promise<string | undefined>;
 }
 
-/** An agent's credential as it is looked up, without the text itself. */
+/** An agent's credential as it is looked up, without the text itself; `prefix` has its first characters. */
 export type AgentCredential =
   /** An agent's own key, `svagent_…`. */
-  | { readonly kind: 'key'; readonly hash: string }
+  | { readonly kind: 'key'; readonly hash: string; readonly prefix?: string }
   /** An access token of an OAuth session, `svsess_…`, valid at its audience only (RFC 8707). */
-  | { readonly kind: 'session'; readonly hash: string; readonly audience: string };
+  | {
+      readonly kind: 'session';
+      readonly hash: string;
+      readonly prefix?: string;
+      readonly audience: string;
+    };
 
 /** @returns undefined where the text does not have the form of an agent's key */
 export function agentKeyCredential(text: string): AgentCredential | undefined {
-  return isWellFormedKey('svagent', text) ? { kind: 'key', hash: hashKey(text) } : undefined;
+  return isWellFormedKey('svagent', text)
+    ? { kind: 'key', hash: hashKey(text), prefix: keyDisplayPrefix(text) }
+    : undefined;
 }
 
 /**
@@ -73,5 +82,7 @@ export function agentKeyCredential(text: string): AgentCredential | undefined {
  * @returns undefined where the text does not have the form of a session's access token
  */
 export function sessionCredential(text: string, audience: string): AgentCredential | undefined {
-  return isWellFormedKey('svsess', text) ? { kind: 'session', hash: hashKey(text), audience } : undefined;
+  return isWellFormedKey('svsess', text)
+    ? { kind: 'session', hash: hashKey(text), prefix: keyDisplayPrefix(text), audience }
+    : undefined;
 }

@@ -1,5 +1,6 @@
 import { type Id, formatTime, newTimeOrderedId } from '@svault/shared';
 import { type Outcome, secretFieldIn } from '@svault/shared/schemas';
+import type { Origin } from './origin.ts';
 
 /** Every type of audit event. */
 export const AUDIT_EVENT_TYPES = [
@@ -113,6 +114,8 @@ export interface NewAuditEvent {
   /** How many equal events this one stands for; absent means one. */
   readonly count?: number | undefined;
   readonly detail?: AuditDetail | undefined;
+  /** Undefined where no request caused the event. */
+  readonly origin?: Origin | undefined;
 }
 
 /** An event before it has its place in the chain. */

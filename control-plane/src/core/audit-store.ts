@@ -1,6 +1,7 @@
 import type { Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
 import type { AuditEvent, AuditEventType, ChainHead, NewAuditEvent } from './audit-event.ts';
+import type { Channel } from './origin.ts';
 
 /** Conditions joined by AND; without any, every event matches. */
 export interface AuditFilter {
@@ -8,6 +9,11 @@ export interface AuditFilter {
   readonly serviceName?: string | undefined;
   readonly eventType?: AuditEventType | undefined;
   readonly outcome?: Outcome | undefined;
+  readonly proxyId?: Id<'prx'> | undefined;
+  readonly userId?: Id<'usr'> | undefined;
+  readonly channel?: Channel | undefined;
+  readonly address?: string | undefined;
+  readonly requestId?: string | undefined;
   /** Inclusive, `YYYY-MM-DDTHH:MM:SS.sssZ`. */
   readonly from?: string | undefined;
   /** Exclusive. */

@@ -1,6 +1,8 @@
 import type { Id } from '@svault/shared';
 import { type Actor, eventBy } from './actor.ts';
-import type { AuditEventType } from './audit-event.ts';
+import type { AuditEventType, NewAuditEvent } from './audit-event.ts';
+import type { AuditStore } from './audit-store.ts';
+import type { Origin } from './origin.ts';
 import { orNotFound } from './errors.ts';
 import type { Change } from './stores.ts';
 
@@ -17,3 +19,20 @@ export const ownOf = async <T>(
   { vaultId }: Pick<Actor, 'vaultId'>,
   id: string,
 ): Promise<T> => orNotFound(await store.get(vaultId, id));
+
+/** Stores of a transaction whose events have the origin of its request, for changes that no signed-in principal makes. */
+export function attributed<S extends { readonly audit: AuditStore }>(
+  stores: S,
+  origin: Origin | undefined,
+): S {
+  const { audit } = stores;
+  const withOrigin = (event: NewAuditEvent): NewAuditEvent => ({ ...event, origin: event.origin ?? origin });
+  return {
+    ...stores,
+    audit: {
+      ...audit,
+      append: (event: NewAuditEvent) => audit.append(withOrigin(event)),
+      appendAll: (events: readonly NewAuditEvent[]) => audit.appendAll(events.map(withOrigin)),
+    },
+  };
+}

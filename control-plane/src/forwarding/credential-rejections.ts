@@ -22,7 +22,7 @@ export function createCredentialRejections(options: {
      */
     record: async (use: ProxyUse, status: number): Promise<void> => {
       if (use.kind !== 'webhook') return;
-      const { vaultId, proxyId, config, credentialRejected } = use;
+      const { vaultId, proxyId, origin, config, credentialRejected } = use;
       const { serviceName } = config;
       const isRejected = status === 401 && credentialRejected === 0;
       const isAccepted = status >= 200 && status < 300 && credentialRejected === 1;
@@ -35,7 +35,7 @@ export function createCredentialRejections(options: {
           if (!(await tokens.markRejected(vaultId, serviceName, formatTime(clock.now())))) return;
           const detail = { code: 'UPSTREAM_UNAUTHORIZED' };
           const event = { eventType: 'PROXY_CREDENTIAL_USE', outcome: 'error', detail } as const;
-          await audit.append({ vaultId, proxyId, serviceName, ...event });
+          await audit.append({ vaultId, proxyId, serviceName, origin, ...event });
         });
       } catch (error) {
         const message = 'the mark of a rejected credential could not be changed';

@@ -56,10 +56,11 @@ export function createProxyCall(options: {
     use: WebhookUse,
     { method, fields, body }: ProxyExchange,
   ): Record<string, string> => {
-    const { vaultId, proxyId, webhook, config } = use;
+    const { vaultId, proxyId, origin, webhook, config } = use;
     const { url, keyId, keyWrapped } = webhook;
     const { 'content-type': contentType, ...others } = outgoingFields(fields, body);
-    const ticket = tickets.proxy(vaultId, webhook, { proxyId, serviceName: config.serviceName, method });
+    const about = { proxyId, serviceName: config.serviceName, method, ticketId: origin.requestId };
+    const ticket = tickets.proxy(vaultId, webhook, about);
     const signed = signRequest({
       method: 'POST',
       authority: authorityOf(url),

@@ -10,14 +10,17 @@ import { createUpstreamResponse } from './upstream-response.ts';
 const PROXY_URL = 'https://vault.example/api/proxy/mcp';
 const ids = { vaultId: 'vlt_1' as Id<'vlt'>, proxyId: 'prx_1' as Id<'prx'> };
 const upstreamUrl = 'https://mcp.example.com/mcp';
+const origin = { requestId: 'req_1' };
 const SESSION: ProxyUse = {
   ...ids,
+  origin,
   kind: 'session',
   proxy: { ...ids, agentId: 'agt_1' as Id<'agt'>, upstreamUrl },
   headerTemplates: {},
 };
 const webhookUse = (serviceName: string): ProxyUse => ({
   ...ids,
+  origin,
   kind: 'webhook',
   webhook: { webhookId: 'whk_1', url: 'https://w.example', keyId: 'k1', keyWrapped: '' },
   config: { ...ids, serviceName, upstreamUrl, headerTemplates: {}, revision: 1, deliveredAs: null },

@@ -78,13 +78,17 @@ export function createWebhookForward(options: {
     if (undelivered !== undefined || exchange.signal.aborted) return undelivered;
     const first = await call(use, exchange, take);
     if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return refusalFor(use, first);
-    const { vaultId, proxyId, config } = use;
-    const result = await refresh.refresh(vaultId, config.serviceName, { reason: 'expired', proxyId });
+    const { vaultId, proxyId, config, origin } = use;
+    const result = await refresh.refresh(vaultId, config.serviceName, {
+      ...{ reason: 'expired', proxyId, origin },
+    });
     if (result.outcome === 'webhook_unavailable') return unavailable();
     if (result.outcome !== 'refreshed') return refusedBy(result);
     await exchange.recheck();
     if (exchange.signal.aborted) return undefined;
-    return refusalFor(use, await call(use, exchange, take));
+    // PROTOCOL.md TIX-38: no ticket is used twice.
+    const second = { ...use, origin: { ...origin, requestId: `${origin.requestId}-2` } };
+    return refusalFor(use, await call(second, exchange, take));
   };
 }
 

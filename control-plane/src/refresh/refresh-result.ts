@@ -1,3 +1,4 @@
+import type { Origin } from '../core/origin.ts';
 import type { Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
 import type { NewAuditEvent } from '../core/audit-event.ts';
@@ -31,6 +32,7 @@ export interface RefreshRequest {
   readonly reason: RefreshReason;
   readonly userId?: Id<'usr'>;
   readonly proxyId?: Id<'prx'>;
+  readonly origin?: Origin | undefined;
 }
 
 /** Refreshes tokens through the webhook that holds them; the control plane receives no token. */
@@ -85,12 +87,12 @@ const EVENT_OUTCOMES: Readonly<Record<RefreshResult['outcome'], Outcome>> = {
 export function refreshEvent(
   vaultId: Id<'vlt'>,
   serviceName: string,
-  { reason, userId, proxyId }: RefreshRequest,
+  { reason, userId, proxyId, origin }: RefreshRequest,
   result: RefreshResult,
 ): NewAuditEvent {
   const { outcome } = result;
   const providerReason = 'providerReason' in result ? result.providerReason : undefined;
   const detail = { outcome, reason, ...(providerReason !== undefined && { providerReason }) };
-  const about = { serviceName, userId, proxyId, detail };
+  const about = { serviceName, userId, proxyId, origin, detail };
   return { vaultId, eventType: 'TOKEN_REFRESHED', outcome: EVENT_OUTCOMES[outcome], ...about };
 }

@@ -1,3 +1,4 @@
+import type { SignInClient } from './sessions.ts';
 import { type Clock, formatTime, hashKey, randomToken } from '@svault/shared';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import { type SignedIn, signInBrowser } from './sessions.ts';
@@ -43,10 +44,10 @@ export async function userOfLoginLink(
 /** Consumes a link, also an expired one, and opens a session; undefined for unknown, consumed and expired links alike. */
 export async function signInByLink(
   { stores, unitOfWork }: { readonly stores: Pick<Stores, 'loginLinks'>; readonly unitOfWork: UnitOfWork },
-  input: { readonly token: string; readonly client: string },
+  { token, client, origin }: SignInClient & { readonly token: string },
   clock: Clock,
 ): Promise<SignedIn | undefined> {
-  const tokenHash = hashKey(input.token);
+  const tokenHash = hashKey(token);
   // Anybody may try: an unknown token costs no transaction.
   const seen = await stores.loginLinks.find(tokenHash);
   if (seen === undefined) return undefined;
@@ -54,6 +55,6 @@ export async function signInByLink(
     const link = await inside.loginLinks.take(tokenHash);
     if (link === undefined || link.expiresAt <= formatTime(clock.now())) return undefined;
     const user = await inside.users.get(link.vaultId, link.userId);
-    return user && signInBrowser(inside, user, { method: 'link', client: input.client }, clock);
+    return user && signInBrowser(inside, user, { method: 'link', client, origin }, clock);
   });
 }

@@ -1,3 +1,5 @@
+import { attributed } from '../core/change.ts';
+import type { Origin } from '../core/origin.ts';
 import { type Clock, type Id, formatTime, hashKey, newId, parseTime, randomToken } from '@svault/shared';
 import { type Actor, eventBy } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
@@ -35,16 +37,23 @@ export interface SignedIn {
   readonly method: SignInMethod;
 }
 
+/** What signs in: the client's name for itself, and its request. */
+export interface SignInClient {
+  readonly client: string;
+  readonly origin?: Origin | undefined;
+}
+
 /** Opens a browser's session, with its event, in the caller's transaction. */
 export async function signInBrowser(
   stores: Pick<Stores, 'audit' | 'sessions'>,
   user: User,
-  { method, client }: { readonly method: SignInMethod; readonly client: string },
+  { method, client, origin }: SignInClient & { readonly method: SignInMethod },
   clock: Clock,
 ): Promise<SignedIn> {
   const sessionToken = randomToken(TOKEN_BYTES);
   const tokenHash = hashKey(sessionToken);
-  await openSession(stores, user, { kind: 'console', method, client, tokenHash }, clock);
+  const opening = { kind: 'console', method, client, tokenHash } as const;
+  await openSession(attributed(stores, origin), user, opening, clock);
   return { sessionToken, user, method };
 }
 

@@ -146,6 +146,11 @@ export interface AuditEventRow {
   event_count: number | null;
   /** JSON object. */
   detail: string | null;
+  request_id: string | null;
+  channel: string | null;
+  address: string | null;
+  authenticated_by: string | null;
+  user_agent: string | null;
   hash: string;
 }
 

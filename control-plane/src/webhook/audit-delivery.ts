@@ -123,7 +123,11 @@ const isStorable = (text: string): boolean => text.isWellFormed() && !text.inclu
 
 /** An event as it is sent. Its place in our hash chain is left out: the webhook gives it one in its own. */
 export function toWireEvent(event: AuditEvent): WireAuditEvent {
-  const { id, eventType, timestamp, outcome, agentId, proxyId, userId, serviceName, count, detail } = event;
+  const { id, eventType, timestamp, outcome, agentId, proxyId, userId, serviceName, count, origin } = event;
+  // Older events were written before their text was checked.
+  const own = event.detail && withTakeableText(event.detail);
+  // Every webhook keeps `detail`, and ignores members of events that it does not know (PROTOCOL.md TRN-11).
+  const detail = origin === undefined ? own : { ...own, origin };
   return {
     id,
     eventType,
@@ -134,8 +138,7 @@ export function toWireEvent(event: AuditEvent): WireAuditEvent {
     ...(userId !== undefined && { userId }),
     ...(serviceName !== undefined && { serviceName }),
     ...(count !== undefined && { count }),
-    // Older events were written before their text was checked.
-    ...(detail !== undefined && { detail: withTakeableText(detail) }),
+    ...(detail !== undefined && { detail }),
   };
 }
 
@@ -163,7 +166,10 @@ const FIXED_BYTES = 640;
 const BYTES_PER_CHARACTER = 6;
 
 /** An upper bound: serialising an event to measure it would double the cost of shipping. */
-function maxBytesOf({ serviceName = '', detail }: AuditEvent): number {
-  const detailBytes = detail === undefined ? 0 : Buffer.byteLength(JSON.stringify(detail));
+function maxBytesOf({ serviceName = '', detail, origin }: AuditEvent): number {
+  const detailBytes =
+    detail === undefined && origin === undefined
+      ? 0
+      : Buffer.byteLength(JSON.stringify({ ...detail, origin }));
   return FIXED_BYTES + serviceName.length * BYTES_PER_CHARACTER + detailBytes;
 }

@@ -6,7 +6,7 @@ import {
   type TicketClaims,
   formatTime,
   issueTicket,
-  timeOrderedToken,
+  newTimeOrderedId,
 } from '@svault/shared';
 import type { AgentSubject, BoundWebhook } from '../access/subject.ts';
 import { type Actor, eventBy } from '../core/actor.ts';
@@ -29,18 +29,32 @@ export function createTickets(options: {
 }) {
   const { baseUrl, keys, clock } = options;
 
-  const claimsFor = <Op extends TicketClaims['op']>(op: Op, aud: string, sub: string, svc: string) => {
+  /** @param jti the id of the request, so that both logs have the same id; it issues one ticket at most */
+  const claimsFor = <Op extends TicketClaims['op']>(
+    op: Op,
+    [aud, sub, svc]: readonly [aud: string, sub: string, svc: string],
+    jti: string,
+  ) => {
     const iat = Math.floor(clock.now() / 1000);
     const exp = iat + LIFETIME_SECONDS[op];
-    return { iss: baseUrl, aud, sub, op, svc, jti: timeOrderedToken(iat * 1000), iat, exp };
+    return { iss: baseUrl, aud, sub, op, svc, jti, iat, exp };
   };
   const sign = (vaultId: Id<'vlt'>, { keyId, keyWrapped }: SigningKey, claims: TicketClaims): string =>
     issueTicket(claims, keys.open(vaultId, { id: keyId, wrapped: keyWrapped }));
 
+  const ticketIdFor = ({ origin }: Actor): string =>
+    origin?.requestId ?? newTimeOrderedId('req', clock.now());
+
   return {
     /** For an agent whose request passed every check. @returns `expiresAt` in epoch ms */
-    agentCredentialUrl: (subject: AgentSubject, webhook: BoundWebhook, serviceName: string) => {
-      const claims = claimsFor('credential', webhook.webhookId, subject.agentId, serviceName);
+    agentCredentialUrl: (
+      subject: AgentSubject,
+      webhook: BoundWebhook,
+      serviceName: string,
+      requestId: string,
+    ) => {
+      const about = [webhook.webhookId, subject.agentId, serviceName] as const;
+      const claims = claimsFor('credential', about, requestId);
       const ticket = sign(subject.vaultId, webhook, {
         ...claims,
         rfp: subject.refreshPolicy ?? 'none',
@@ -54,22 +68,23 @@ export function createTickets(options: {
     proxy: (
       vaultId: Id<'vlt'>,
       webhook: BoundWebhook,
-      use: { readonly proxyId: Id<'prx'>; readonly serviceName: string; readonly method: ProxyMethod },
+      use: {
+        readonly proxyId: Id<'prx'>;
+        readonly serviceName: string;
+        readonly method: ProxyMethod;
+        readonly ticketId: string;
+      },
     ): string =>
       sign(vaultId, webhook, {
-        ...claimsFor('proxy', webhook.webhookId, use.proxyId, use.serviceName),
+        ...claimsFor('proxy', [webhook.webhookId, use.proxyId, use.serviceName], use.ticketId),
         htm: use.method,
         prx: use.proxyId,
       }),
 
     /** @param jkt RFC 7638 thumbprint of the recipient's key, for a sealed record */
-    ownerCredentialUrl: (
-      link: WebhookLink,
-      userId: Id<'usr'>,
-      serviceName: string,
-      jkt: string | undefined,
-    ) => {
-      const claims = claimsFor('credential', link.webhookId, userId, serviceName);
+    ownerCredentialUrl: (link: WebhookLink, actor: Actor, serviceName: string, jkt: string | undefined) => {
+      const about = [link.webhookId, actor.userId, serviceName] as const;
+      const claims = claimsFor('credential', about, ticketIdFor(actor));
       const ticket = sign(link.vaultId, signingKeyOf(link), {
         ...claims,
         rfp: 'none',
@@ -82,8 +97,8 @@ export function createTickets(options: {
      * @param replaces the version that may be replaced, 0 for none; undefined for any
      * @returns where the owner posts the secret, which the control plane never sees, with `ticket` as bearer token
      */
-    store: (link: WebhookLink, userId: Id<'usr'>, serviceName: string, replaces: number | undefined) => {
-      const claims = claimsFor('store', link.webhookId, userId, serviceName);
+    store: (link: WebhookLink, actor: Actor, serviceName: string, replaces: number | undefined) => {
+      const claims = claimsFor('store', [link.webhookId, actor.userId, serviceName], ticketIdFor(actor));
       const ticket = sign(link.vaultId, signingKeyOf(link), {
         ...claims,
         ...(replaces !== undefined && { ifv: replaces }),
@@ -140,7 +155,7 @@ export function createStoreTickets(tickets: Pick<Tickets, 'store'>) {
       const link = await boundWebhookOf(stores, actor.vaultId);
       const about = replaces === undefined ? { serviceName } : { serviceName, detail: { replaces } };
       await stores.audit.append(eventBy(actor, 'TOKEN_STORE_TICKET', about));
-      return tickets.store(link, actor.userId, serviceName, replaces);
+      return tickets.store(link, actor, serviceName, replaces);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { createOriginReader } from '../../src/api/http/request-origin.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -35,6 +36,7 @@ beforeAll(async () => {
   const pageSession = createPageSession({
     stores,
     clock,
+    originOf: createOriginReader(() => '192.0.2.1'),
     unitOfWork: {
       ...unitOfWork,
       run: async (vaultId, work) => {

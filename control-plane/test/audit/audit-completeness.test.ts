@@ -92,6 +92,10 @@ const eventsSince = async (seq: number): Promise<Event[]> =>
 
 const causes = Object.entries(CAUSES) as [AuditEventType, Cause][];
 
+/** An upstream's response has no id of ours. */
+const ANY = expect.any(String) as string;
+const CHANNEL = expect.stringMatching(/^(rest|mcp|proxy|cli|console)$/) as string;
+
 describe('the route that causes an event', () => {
   test.each(causes)('%s', async (type, cause) => {
     const of = (await cause.before?.(world)) ?? '';
@@ -108,8 +112,10 @@ describe('the route that causes an event', () => {
       expect([await state(), await newestNumber()]).toEqual([before, seq]);
     }
 
+    let requestId: string | undefined;
     await raisingRevision(async () => {
       const answer = await cause.by(world, of);
+      ({ requestId } = answer);
       expect([answer.text, answer.status < 300 || cause.actor === 'agent']).toEqual([answer.text, true]);
       await vi.waitFor(
         async () => {
@@ -126,6 +132,12 @@ describe('the route that causes an event', () => {
     const userId = cause.actor === undefined ? world.ownerId : undefined;
     const { proxyId } = cause.says?.(world, of) ?? {};
     expect([event?.userId, event?.proxyId]).toEqual([userId, proxyId]);
+    if (cause.later === undefined && cause.actor !== 'service')
+      expect(event?.origin).toMatchObject({
+        requestId: requestId ?? ANY,
+        address: '127.0.0.1',
+        channel: CHANNEL,
+      });
     if (cause.shows !== undefined && type !== 'AGENT_CREDENTIAL_ACCESS')
       expect(await state()).not.toBe(before);
     await cause.after?.(world);

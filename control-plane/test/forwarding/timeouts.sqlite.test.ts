@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { silentLogger } from '@svault/server-kit/logger';
-import { type Id, ManualClock, Secret } from '@svault/shared';
+import { type Id, ManualClock, Secret, newTimeOrderedId } from '@svault/shared';
 import { type AnswerHead, type Egress, createEgress } from '@svault/shared/egress';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RefreshResult } from '../../src/refresh/refresh-result.ts';
@@ -89,6 +89,7 @@ const toWebhook = (at = url): ProxyUse => ({
   credentialRejected: null,
   vaultId,
   proxyId,
+  origin: { requestId: newTimeOrderedId('req', 0) },
   webhook: { webhookId: 'whk', url: at, keyId: 'k1', keyWrapped: '' },
   config: {
     proxyId,
@@ -103,6 +104,7 @@ const toUpstream = (): ProxyUse => ({
   kind: 'session',
   vaultId,
   proxyId,
+  origin: { requestId: 'req_1' },
   proxy: { vaultId, proxyId, agentId, upstreamUrl: url },
   headerTemplates: {},
 });

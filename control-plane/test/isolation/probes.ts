@@ -130,9 +130,17 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   rotateWebhookSecret: NOTHING,
 
   listAuditEvents: {
-    names: { 'query.agentId': 'agent', 'query.serviceName': 'token' },
+    names: {
+      'query.agentId': 'agent',
+      'query.serviceName': 'token',
+      'query.proxyId': 'proxy',
+      'query.userId': 'member',
+    },
     // A cursor of this list is a position in one's own log.
-    silent: ['query.limit', 'query.cursor', 'query.eventType', 'query.from', 'query.to'],
+    silent: [
+      ...['query.limit', 'query.cursor', 'query.eventType', 'query.outcome', 'query.from', 'query.to'],
+      ...['query.channel', 'query.address', 'query.requestId'],
+    ],
   },
   verifyAuditLog: NOTHING,
 

@@ -54,12 +54,12 @@ it('find reads the agent, its vault, grant and webhook by key', async () => {
   expect(await find(stored.credential, '')).toMatchObject({ agentId, grantId: null, refreshPolicy: null });
 });
 
-it('find reads the same by session, and the expiry of the access token', async () => {
-  const { credential } = session;
-  const credentialExpiresAt = formatTime(clock.now() + HOUR_MS);
-  expect(await find(credential)).toEqual({ ...(await find(stored.credential)), credentialExpiresAt });
-  expect(await find(credential, '')).toEqual({ ...(await find(stored.credential, '')), credentialExpiresAt });
-  expect(await list(credential)).toEqual({ ...(await list(stored.credential)), credentialExpiresAt });
+it('find reads the same by session, which it names with the expiry of the access token', async () => {
+  const { credential, sessionId } = session;
+  const shown = { credentialExpiresAt: formatTime(clock.now() + HOUR_MS), sessionId };
+  expect(await find(credential)).toEqual({ ...(await find(stored.credential)), ...shown });
+  expect(await find(credential, '')).toEqual({ ...(await find(stored.credential, '')), ...shown });
+  expect(await list(credential)).toEqual({ ...(await list(stored.credential)), ...shown });
 });
 
 it('find reads whether MCP is off, and the folder of a grant', async () => {

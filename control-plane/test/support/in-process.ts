@@ -1,6 +1,6 @@
 import { listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
-import { type ManualClock, isServiceName } from '@svault/shared';
+import { type ManualClock, isServiceName, newTimeOrderedId } from '@svault/shared';
 import type { Access, Decision } from '../../src/access/decision.ts';
 import { agentKeyCredential } from '../../src/core/agent.ts';
 import { controlPlaneConfig } from '../../src/config/config.ts';
@@ -66,6 +66,6 @@ export function decide({ access }: InProcess, key: string, ...services: string[]
             kind: 'credential',
             serviceName: services.length === 1 && isServiceName(name) ? name : undefined,
           },
-    sourceAddress: '192.0.2.1',
+    origin: { requestId: newTimeOrderedId('req', 0), channel: 'rest', address: '192.0.2.1' },
   });
 }

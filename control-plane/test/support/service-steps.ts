@@ -21,6 +21,7 @@ export interface LoggedEvent {
   readonly count?: number;
   readonly timestamp: string;
   readonly detail?: Record<string, unknown>;
+  readonly origin?: Record<string, string>;
 }
 
 /** The steps that most tests begin with. */

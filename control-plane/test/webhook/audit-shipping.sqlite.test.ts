@@ -80,7 +80,7 @@ describe('shipping the log', () => {
         outcome: 'denied',
         agentId: agent.id,
         serviceName: 'unknown',
-        detail: { code: 'NO_GRANT' },
+        detail: { code: 'NO_GRANT', origin: expect.objectContaining({ channel: 'rest' }) },
       }),
     );
   });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Router } from 'express';
+import { adoptRequestId } from '@svault/server-kit/request-id';
 import { respond } from '@svault/server-kit/respond';
 import type { Deliver } from '../delivery/deliver.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -14,7 +15,9 @@ export function createCredentialRoute(deps: {
   const { tickets, deliver, countStrayCredentials } = deps;
   return endpoint('/v1/credential', ['GET'], async (req, res) => {
     countStrayCredentials(req);
-    const delivered = await deliver(tickets.verify('credential', credentialTicketOf(req)));
+    const unclaimed = tickets.verify('credential', credentialTicketOf(req));
+    adoptRequestId(req, unclaimed.ticket.jti);
+    const delivered = await deliver(unclaimed);
     if ('unclaimable' in delivered) throw tickets.refuse('credential', delivered.unclaimable);
     const { body, contentType } = delivered;
     respond(res, { status: 200, headers: ['Content-Type', contentType], body });

@@ -1,5 +1,6 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Request, Response, Router } from 'express';
+import { adoptRequestId } from '@svault/server-kit/request-id';
 import { disconnectSignal, markEventStream } from '@svault/server-kit/streamed-response';
 import { type ProxyTicket, headerPairs } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
@@ -30,6 +31,7 @@ export function createProxyRoute(deps: {
       await signed.claim();
       throw error;
     }
+    adoptRequestId(req, ticket.jti);
     const { claimNow, body } = signed;
     const fields = headerPairs(req.rawHeaders);
     const unclaimed = await call({ ticket, claimNow, fields, body, signal }, (head) => {

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
+import { adoptRequestId } from '@svault/server-kit/request-id';
 import { respondJson } from '@svault/server-kit/respond';
 import { type StoreBody, storeBodySchema } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
@@ -23,6 +24,7 @@ export function createStoreRoute(deps: {
     rejectByHead(req, BOUNDS);
     // Consumed before a byte of the body is read: a ticket permits one body, valid or not (TIX-33).
     const ticket = await deps.tickets.authenticate('store', bearerTicketOf(req));
+    adoptRequestId(req, ticket.jti);
     const raw = await readBody(req, BOUNDS);
     deps.quota.take('records', ROW_OVERHEAD_BYTES + raw.length);
     const readStored = (): StoreBody => parseBody(storeBodySchema, parseJsonBody(req, raw));

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Access, type Decision, type Operation, plainDenial } from '../../access/decision.ts';
 import { agentKeyCredential } from '../../core/agent.ts';
 import { prefersJson } from '../http/accept.ts';
-import type { ClientAddress } from '../http/client-address.ts';
+import type { OriginReader } from '../http/request-origin.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import { createDenialWriter } from '../http/denial-response.ts';
 import { withStaticHeaders } from '../http/static-headers.ts';
@@ -21,11 +21,11 @@ export const CREDENTIALS_PATH = '/api/agents/credentials';
  */
 export function createCredentialHandler(options: {
   readonly access: Access;
-  readonly clientAddress: ClientAddress;
+  readonly originOf: OriginReader;
   /** The public address is https. */
   readonly https: boolean;
 }): RequestHandler {
-  const { access, clientAddress } = options;
+  const { access, originOf } = options;
   const staticHeaders = apiHeaderList(options);
   const sendDenial = createDenialWriter(staticHeaders.flat());
   const json = [...staticHeaders.flat(), ...JSON_CONTENT];
@@ -37,11 +37,12 @@ export function createCredentialHandler(options: {
     const key = credentialFromHeaders(req, 'x-agent-key');
     if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
     const { operation, redirect } = credentialQuery(req);
+    const credential = agentKeyCredential(key);
     const decision = await access.decide({
-      credential: agentKeyCredential(key),
+      credential,
       channel: 'rest',
       operation,
-      sourceAddress: clientAddress(req),
+      origin: originOf(req, 'rest', credential?.prefix),
     });
     if (decision.outcome === 'ticket') sendTicket(res, decision, redirect);
     else if (decision.outcome === 'denied') sendDenial(res, decision.denial);

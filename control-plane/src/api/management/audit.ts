@@ -6,6 +6,7 @@ import { createLogVerification } from '../../audit/verify.ts';
 import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../core/audit-event.ts';
 import type { AuditFilter } from '../../core/audit-store.ts';
 import { invalidArgument } from '../../core/errors.ts';
+import { CHANNELS } from '../../core/origin.ts';
 import type { Needs } from './dependencies.ts';
 import {
   idSchema,
@@ -15,7 +16,6 @@ import {
   pageSchema,
   serviceNameSchema,
   timeSchema,
-  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -26,10 +26,29 @@ const auditQuery = z.strictObject({
   ...pageQuery,
   agentId: idSchema('agt').optional(),
   serviceName: serviceNameSchema.optional(),
+  proxyId: idSchema('prx').optional(),
+  userId: idSchema('usr').optional(),
   eventType: z.enum(AUDIT_EVENT_TYPES).optional(),
+  outcome: z.enum(OUTCOMES).optional(),
+  channel: z.enum(CHANNELS).optional(),
+  address: z.string().max(64).optional().meta({ description: 'As the events have it, without a range' }),
+  requestId: idSchema('req').optional(),
   from: timeQuery.meta({ description: 'Inclusive' }),
   to: timeQuery.meta({ description: 'Exclusive' }),
 });
+
+const originSchema = z
+  .object({
+    requestId: z.string().optional().meta({ description: 'In the response to the request and in the logs' }),
+    channel: z.enum(CHANNELS).optional(),
+    address: z.string().optional(),
+    authenticatedBy: z
+      .string()
+      .optional()
+      .meta({ description: 'Id of the admin key or session, or first characters of the key' }),
+    userAgent: z.string().optional().meta({ description: 'What the client called itself, cut' }),
+  })
+  .meta({ id: 'AuditOrigin', description: 'The request that caused the event; absent where none did' });
 
 const auditEventSchema = z
   .object({
@@ -41,9 +60,14 @@ const auditEventSchema = z
     agentId: z.string().optional(),
     proxyId: z.string().optional(),
     userId: z.string().optional(),
+    agentName: z
+      .string()
+      .optional()
+      .meta({ description: 'The name of the agent now, also of a deleted one' }),
     serviceName: z.string().optional(),
     count: z.int().optional().meta({ description: 'How many equal events this one stands for' }),
     detail: z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.array(z.string())])).optional(),
+    origin: originSchema.optional(),
     hash: z.string().meta({ description: 'SHA-256 over the event and all before it' }),
   })
   .meta({ id: 'AuditEvent' });
@@ -62,11 +86,13 @@ const logVerdictSchema = z
 
 /** Times in the form in which events have theirs, so that text compares as time. */
 function toAuditFilter(query: z.output<typeof auditQuery>): AuditFilter {
-  const { agentId, serviceName, eventType, from, to } = query;
+  const { agentId, proxyId, userId, from, to, serviceName, eventType, outcome, channel, address, requestId } =
+    query;
   return {
+    ...{ serviceName, eventType, outcome, channel, address, requestId },
     agentId: agentId as Id<'agt'> | undefined,
-    serviceName,
-    eventType,
+    proxyId: proxyId as Id<'prx'> | undefined,
+    userId: userId as Id<'usr'> | undefined,
     from: written(from),
     to: written(to),
   };
@@ -106,8 +132,15 @@ export function toAuditView({
   return { ...event, ...(detail && { detail: Object.fromEntries(members) as Record<string, string> }) };
 }
 
+const nameIn = (names: ReadonlyMap<string, string>, { agentId }: AuditEvent): { agentName?: string } => {
+  const agentName = agentId === undefined ? undefined : names.get(agentId);
+  return agentName === undefined ? {} : { agentName };
+};
+
 /** The account's log, newest first, and the proof that it was not changed. */
-export function createAuditRoutes({ stores: { audit: log } }: Needs<never, 'audit'>): ManagementRoute[] {
+export function createAuditRoutes({
+  stores: { agents, audit: log },
+}: Needs<never, 'agents' | 'audit'>): ManagementRoute[] {
   const verify = createLogVerification(log);
   const shared = { tag: 'Audit', role: 'member' } as const;
   return [
@@ -118,8 +151,17 @@ export function createAuditRoutes({ stores: { audit: log } }: Needs<never, 'audi
         'List what happened, newest first; a page may hold less than asked for and still have a cursor',
       query: auditQuery,
       response: { status: 200, schema: auditPageSchema },
-      handle: ({ actor, query }) =>
-        viewOfPage(findEvents(log, actor.vaultId, toAuditFilter(query), logPageRequest(query)), toAuditView),
+      handle: async ({ actor: { vaultId }, query }) => {
+        const { items, ...rest } = await findEvents(
+          log,
+          vaultId,
+          toAuditFilter(query),
+          logPageRequest(query),
+        );
+        const agentIds = items.flatMap(({ agentId }) => agentId ?? []);
+        const names = await agents.namesOf(vaultId, agentIds);
+        return { items: items.map((event) => ({ ...toAuditView(event), ...nameIn(names, event) })), ...rest };
+      },
     }),
     defineRoute('GET /api/audit/verify', {
       ...shared,

@@ -33,8 +33,10 @@ export function createManagementAuthenticator({
     // A caller that sends a key means that key: falling back to a cookie would hide a revoked one.
     if (authorization !== undefined) {
       const bearer = bearerToken(authorization);
-      const resolve = cliTokens.isAccessToken(bearer) ? resolveCliSession : resolveAdminKey;
-      return (await resolve(stores, bearer, clock)) ?? unauthenticated(exchange);
+      const isCli = cliTokens.isAccessToken(bearer);
+      const actor = await (isCli ? resolveCliSession : resolveAdminKey)(stores, bearer, clock);
+      if (actor === undefined) return unauthenticated(exchange);
+      return { ...actor, origin: exchange.origin(isCli ? 'cli' : 'rest', actor.credentialId) };
     }
 
     const cookie = readCookie(exchange.header('cookie'), cookieName);
@@ -44,7 +46,7 @@ export function createManagementAuthenticator({
       ? !isCrossSite(exchange.header)
       : isSameOrigin(exchange.header, ownOrigin);
     if (!ownPage) throw crossOriginError();
-    return actor;
+    return { ...actor, origin: exchange.origin('console', actor.credentialId) };
   };
 }
 

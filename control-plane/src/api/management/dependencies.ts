@@ -1,3 +1,4 @@
+import type { OriginReader } from '../http/request-origin.ts';
 import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
@@ -29,6 +30,7 @@ export interface ManagementDependencies {
   readonly cookie: SessionCookie;
   readonly setSessionCookie: SetSessionCookie;
   readonly clientAddress: ClientAddress;
+  readonly originOf: OriginReader;
   readonly limiter: Limiter;
   readonly limits: RouteLimits;
   readonly policies: ExplainingEvaluator;

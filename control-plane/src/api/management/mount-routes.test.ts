@@ -1,3 +1,4 @@
+import { createOriginReader } from '../http/request-origin.ts';
 import express from 'express';
 import supertest from 'supertest';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -100,6 +101,7 @@ const app = express()
       },
       ownOrigin: 'https://svault.example',
       clientAddress: createClientAddress([]),
+      originOf: createOriginReader(createClientAddress([])),
       limits: createRouteLimits({
         limits: createLimits({}),
         clientAddress: createClientAddress([]),

@@ -17,7 +17,10 @@ import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 
-type MountDependencies = Needs<'clientAddress' | 'limits' | 'ownOrigin' | 'unitOfWork', 'vaults'> & {
+type MountDependencies = Needs<
+  'clientAddress' | 'originOf' | 'limits' | 'ownOrigin' | 'unitOfWork',
+  'vaults'
+> & {
   readonly authenticate: ManagementAuthenticator;
 };
 
@@ -55,13 +58,14 @@ async function response(
   route: ManagementRoute,
   req: Request,
   res: Response,
-  { authenticate, stores, unitOfWork, limits, clientAddress, ownOrigin }: MountDependencies,
+  { authenticate, stores, unitOfWork, limits, clientAddress, originOf, ownOrigin }: MountDependencies,
 ): Promise<void> {
   const exchange: Exchange = {
     // Two keys are no key, as on the agent's endpoint: which of them counts would depend on the reader.
     header: (name) => (name === 'authorization' && occursTwice(req.rawHeaders, name) ? '' : req.get(name)),
     setHeader: (name, value) => void res.setHeader(name, value),
     address: clientAddress(req),
+    origin: (channel, authenticatedBy) => originOf(req, channel, authenticatedBy),
   };
   if (route.role === 'public') {
     rejectCrossOrigin(exchange, ownOrigin);

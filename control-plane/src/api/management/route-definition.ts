@@ -3,6 +3,7 @@ import type { Actor, Role } from '../../core/actor.ts';
 import type { AccountScope, AddressScope, TargetScope } from '../../limits/scopes.ts';
 import type { Change, Transaction } from '../../core/stores.ts';
 import type { ErrorCode } from '../../core/errors.ts';
+import type { Channel, Origin } from '../../core/origin.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
 
@@ -15,6 +16,8 @@ export interface Exchange {
   readonly setHeader: (name: string, value: string) => void;
   /** The client's address; undefined where it is unknown. */
   readonly address: string | undefined;
+  /** Of the request, for the log. */
+  readonly origin: (channel: Channel, authenticatedBy?: string) => Origin;
 }
 
 interface Parsed<Params, Query, Body> {

@@ -1,3 +1,5 @@
+import { attributed } from '../../core/change.ts';
+import type { SignInClient } from '../../sign-in/sessions.ts';
 import { z } from 'zod';
 import { ApiError } from '../../core/errors.ts';
 import { EMAIL_CHARACTERS } from '../../core/user.ts';
@@ -104,8 +106,7 @@ export function createLoginRoutes(
       response,
       errors: ['UNAUTHENTICATED', 'FORBIDDEN'],
       handle: async ({ body, exchange }) => {
-        const input = { token: body.token, client: clientOf(exchange) };
-        const signedIn = await signInByLink(dependencies, input, clock);
+        const signedIn = await signInByLink(dependencies, { ...body, ...clientOf(exchange) }, clock);
         if (signedIn !== undefined) return welcome(signedIn, exchange);
         throw new ApiError('UNAUTHENTICATED', 'This link is not valid any more. Make a new one.');
       },
@@ -120,7 +121,7 @@ export function createLoginRoutes(
       errors: ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'UNAVAILABLE'],
       handle: async ({ body, exchange }) => {
         if (signInMethods.kind !== 'password') throw noPasswordsHere();
-        const signedIn = await signInMethods.signInByPassword({ ...body, client: clientOf(exchange) });
+        const signedIn = await signInMethods.signInByPassword({ ...body, ...clientOf(exchange) });
         if (signedIn !== undefined) return welcome(signedIn, exchange);
         throw new ApiError('UNAUTHENTICATED', 'E-mail or password is wrong.');
       },
@@ -140,7 +141,10 @@ export function createLoginRoutes(
   ];
 }
 
-const clientOf = (exchange: Exchange): string => exchange.header('user-agent') ?? '';
+const clientOf = (exchange: Exchange): SignInClient => ({
+  client: exchange.header('user-agent') ?? '',
+  origin: exchange.origin('console'),
+});
 
 /** The name of a client that gives none. */
 const UNNAMED = 'a command-line client';
@@ -174,9 +178,13 @@ export function createCliLoginRoutes({
       body: cliCodeSchema,
       response: { status: 200, schema: cliGrantSchema },
       errors: ['FORBIDDEN', 'UNAUTHENTICATED'],
-      handle: async ({ body: { code, codeVerifier, requestId } }) => {
+      handle: async ({ body: { code, codeVerifier, requestId }, exchange }) => {
         const grant = await unitOfWork.runAcross((inside) =>
-          exchangeCliCode(inside, { code, codeVerifier, requestId }, clock),
+          exchangeCliCode(
+            attributed(inside, exchange.origin('cli')),
+            { code, codeVerifier, requestId },
+            clock,
+          ),
         );
         if (grant !== undefined) return grant;
         throw new ApiError('UNAUTHENTICATED', 'This code is not valid any more. Sign in again.');
@@ -190,9 +198,9 @@ export function createCliLoginRoutes({
       body: cliRefreshSchema,
       response: { status: 200, schema: cliGrantSchema },
       errors: ['FORBIDDEN', 'UNAUTHENTICATED'],
-      handle: async ({ body: { refreshToken } }) => {
+      handle: async ({ body: { refreshToken }, exchange }) => {
         const grant = await unitOfWork.runAcross((inside) =>
-          refreshCliSession(inside, refreshToken, { clock, masterKeys }),
+          refreshCliSession(attributed(inside, exchange.origin('cli')), refreshToken, { clock, masterKeys }),
         );
         if (grant !== undefined) return grant;
         throw new ApiError('UNAUTHENTICATED', 'This session has ended. Sign in again.');

@@ -55,7 +55,7 @@ export function createTokenRefreshRoutes({
           await ownOf(inside.tokens, actor, serviceName);
           await boundWebhookOf(inside, actor.vaultId);
         });
-        const why = { reason: 'manual', userId: actor.userId } as const;
+        const why = { reason: 'manual', userId: actor.userId, origin: actor.origin } as const;
         return toResponse(await tokenRefresh.refresh(actor.vaultId, serviceName, why));
       },
     }),

@@ -251,7 +251,7 @@ export function createTokenRoutes({
         await ownOf(inside.tokens, actor, serviceName);
         const link = await boundWebhookOf(inside, actor.vaultId);
         await inside.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
-        return ownerCredentialUrl(link, actor.userId, serviceName, jkt);
+        return ownerCredentialUrl(link, actor, serviceName, jkt);
       },
     }),
   ];

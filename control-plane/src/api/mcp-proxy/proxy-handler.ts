@@ -3,11 +3,11 @@ import type { RequestHandler } from 'express';
 import { disconnectSignal } from '@svault/server-kit/streamed-response';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
-import { type HeaderPairs, type ProxyMethod, headerPairs } from '@svault/shared';
+import { type HeaderPairs, type ProxyMethod, headerPairs, keyDisplayPrefix } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
 import { ApiError } from '../../core/errors.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
-import type { ClientAddress } from '../http/client-address.ts';
+import type { OriginReader } from '../http/request-origin.ts';
 import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
 import type { JsonRpcId } from '../http/json-rpc.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
@@ -34,13 +34,13 @@ export function createProxyHandler(options: {
   readonly proxyAccess: ProxyAccess;
   readonly ongoingUses: OngoingUses;
   readonly forward: Forward;
-  readonly clientAddress: ClientAddress;
+  readonly originOf: OriginReader;
   readonly isOwnHost: HostCheck;
   /** The service's public address, without trailing slash. */
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
 }): RequestHandler {
-  const { proxyAccess: access, ongoingUses: ongoing, forward, clientAddress, isOwnHost, baseUrl } = options;
+  const { proxyAccess: access, ongoingUses: ongoing, forward, originOf, isOwnHost, baseUrl } = options;
   const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const responses = createErrorResponses(staticHeaders.flat());
   const streamTo = createStreamResponse();
@@ -65,13 +65,14 @@ export function createProxyHandler(options: {
     }
 
     const gone = disconnectSignal(res);
-    const received = await receiveBody(access, req, keyHash);
+    const origin = originOf(req, 'proxy', keyDisplayPrefix(key ?? ''));
+    const received = await receiveBody(access, req, keyHash, origin);
     if (received.outcome === 'denied') return responses.deny(res, { isPost, id: null }, received.denial);
     const { body, release } = received;
     try {
       const fields = headerPairs(req.rawHeaders);
       const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
-      const decision = await access.decide({ keyHash, traffic, fields, sourceAddress: clientAddress(req) });
+      const decision = await access.decide({ keyHash, traffic, fields, origin });
       if (decision.outcome === 'denied') return responses.deny(res, { isPost, id }, decision.denial);
       await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body, signal: gone }, id });
     } finally {

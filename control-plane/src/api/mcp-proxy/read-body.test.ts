@@ -25,7 +25,8 @@ const admit = async (_keyHash: string, bytes: number): Promise<Admittance> => {
   if (stream === undefined || room === undefined) throw new Error('no place was given back');
   return { outcome: 'admitted', stream, room };
 };
-const receive = (req: IncomingMessage, keyHash: string) => receiveBody({ admit }, req, keyHash);
+const receive = (req: IncomingMessage, keyHash: string) =>
+  receiveBody({ admit }, req, keyHash, { requestId: 'req_1' });
 
 let heard: (req: IncomingMessage) => void;
 const server = createServer((req) => heard(req));

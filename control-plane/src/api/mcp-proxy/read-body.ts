@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Admittance, Denial, Denied, ProxyAccess } from '../../access/decision.ts';
+import type { Admittance, Denial, Denied, ProxyAccess, RequestOrigin } from '../../access/decision.ts';
 import { readAdmittedBody } from '../http/read-admitted-body.ts';
 
 /** PROTOCOL.md section 2. */
@@ -21,10 +21,11 @@ export async function receiveBody(
   access: Pick<ProxyAccess, 'admit'>,
   req: IncomingMessage,
   keyHash: string,
+  origin: RequestOrigin,
 ): Promise<ReceivedBody | Denied> {
   let admission: Promise<Admittance> | undefined;
   const admit = async (): Promise<Denial | undefined> => {
-    admission = access.admit(keyHash, declaredBytes(req));
+    admission = access.admit(keyHash, declaredBytes(req), origin);
     const admittance = await admission;
     return admittance.outcome === 'denied' ? admittance.denial : undefined;
   };

@@ -1,3 +1,4 @@
+import { createOriginReader } from '../http/request-origin.ts';
 import express from 'express';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import { type Listener, listen } from '@svault/server-kit/listener';
@@ -26,7 +27,7 @@ async function serve(access: Access): Promise<string> {
     createMcpHandler({
       access,
       tools: createTools({ describeGrants: never, readProfile: never, readHistory: never }),
-      clientAddress: () => '192.0.2.1',
+      originOf: createOriginReader(() => '192.0.2.1'),
       isOwnHost: () => true,
       baseUrl: BASE_URL,
       allowedOrigins: [],
@@ -63,10 +64,21 @@ it('a request is authorised once, for the MCP channel and the audience of this e
   expect((await call(url, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })).status).toBe(401);
   expect(asked).toEqual([
     {
-      credential: { kind: 'session', hash: expect.any(String), audience: BASE_URL + MCP_PATH },
+      credential: {
+        kind: 'session',
+        hash: expect.any(String),
+        prefix: expect.stringMatching(/^svsess_[\w-]{4}…$/),
+        audience: BASE_URL + MCP_PATH,
+      },
       channel: 'mcp',
       operation: { kind: 'credential', serviceName: 'github' },
-      sourceAddress: '192.0.2.1',
+      origin: {
+        requestId: expect.stringMatching(/^req_/),
+        channel: 'mcp',
+        address: '192.0.2.1',
+        authenticatedBy: expect.stringMatching(/^svsess_[\w-]{4}…$/),
+        userAgent: 'node',
+      },
     },
   ]);
 });

@@ -3,7 +3,7 @@ import { requestIdOf } from '@svault/server-kit/request-id';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import type { RequestHandler } from 'express';
 import type { Access, Denial } from '../../access/decision.ts';
-import type { ClientAddress } from '../http/client-address.ts';
+import type { OriginReader } from '../http/request-origin.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
 import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
 import { withStaticHeaders } from '../http/static-headers.ts';
@@ -40,13 +40,13 @@ const UNREAD: Inbound = {
 export function createMcpHandler(options: {
   readonly access: Access;
   readonly tools: readonly Tool[];
-  readonly clientAddress: ClientAddress;
+  readonly originOf: OriginReader;
   readonly isOwnHost: HostCheck;
   /** The service's public address, without trailing slash. */
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
 }): RequestHandler {
-  const { access, clientAddress, isOwnHost, baseUrl } = options;
+  const { access, originOf, isOwnHost, baseUrl } = options;
   const audience = resourceOf(baseUrl);
   const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const responses = createMcpResponses(staticHeaders.flat(), baseUrl);
@@ -67,7 +67,7 @@ export function createMcpHandler(options: {
     const credential = presentedToken(req, audience);
     if (typeof credential === 'string') return responses.deny(res, cors, credential);
 
-    const who = { credential, channel: 'mcp', sourceAddress: clientAddress(req) } as const;
+    const who = { credential, channel: 'mcp', origin: originOf(req, 'mcp', credential.prefix) } as const;
     const { classify } = await protocol();
     const read = await readMessage(req, async () => {
       const decision = await access.decide({ ...who, operation: UNREAD.operation });

@@ -7,7 +7,10 @@ import { identifyClient } from '../../authorization-server/clients.ts';
 import type { IssuedTokens } from '../../authorization-server/oauth-session.ts';
 import { refreshOauthSession } from '../../authorization-server/refresh-token-grant.ts';
 import type { TokenError } from '../../authorization-server/token-error.ts';
+import { attributed } from '../../core/change.ts';
+import type { Origin } from '../../core/origin.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import type { OriginReader } from '../http/request-origin.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import { OAUTH_PATHS } from './oauth-paths.ts';
 import { type OauthForm, OauthRefused, oauthEndpoint, readOauthForm, required } from './token-response.ts';
@@ -18,9 +21,10 @@ export function createTokenEndpoint(options: {
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countClient'>;
   readonly masterKeys: MasterKeys;
+  readonly originOf: OriginReader;
   readonly clock: Clock;
 }): Router {
-  const { stores, unitOfWork, limits, masterKeys, clock } = options;
+  const { stores, unitOfWork, limits, masterKeys, originOf, clock } = options;
 
   /** Reads the request and counts it under its client, or under its address alone where no client is proven. */
   const readCountedForm = async (req: Request): Promise<OauthForm> => {
@@ -37,17 +41,19 @@ export function createTokenEndpoint(options: {
   };
 
   /** Runs the grant of the request in one transaction. */
-  const grantTokens = (form: OauthForm): Promise<IssuedTokens | TokenError> => {
+  const grantTokens = (form: OauthForm, origin: Origin): Promise<IssuedTokens | TokenError> => {
     const grantType = required(form, 'grant_type');
     const [clientId, resource] = [required(form, 'client_id'), form['resource']];
     if (grantType === 'authorization_code') {
       const { redirect_uri: redirectUri, code_verifier: codeVerifier } = form;
       const exchange = { code: required(form, 'code'), clientId, redirectUri, codeVerifier, resource };
-      return unitOfWork.runAcross((inside) => exchangeCode(inside, exchange, clock));
+      return unitOfWork.runAcross((inside) => exchangeCode(attributed(inside, origin), exchange, clock));
     }
     if (grantType === 'refresh_token') {
       const refresh = { refreshToken: required(form, 'refresh_token'), clientId, resource };
-      return unitOfWork.runAcross((inside) => refreshOauthSession(inside, refresh, { clock, masterKeys }));
+      return unitOfWork.runAcross((inside) =>
+        refreshOauthSession(attributed(inside, origin), refresh, { clock, masterKeys }),
+      );
     }
     throw new OauthRefused('unsupported_grant_type', 'use authorization_code or refresh_token');
   };
@@ -55,7 +61,7 @@ export function createTokenEndpoint(options: {
   return oauthEndpoint(OAUTH_PATHS.token, {
     anyOrigin: true,
     handle: async (req, res) => {
-      const tokens = await grantTokens(await readCountedForm(req));
+      const tokens = await grantTokens(await readCountedForm(req), originOf(req, 'mcp'));
       if ('error' in tokens) throw new OauthRefused(tokens.error, tokens.error_description);
       // RFC 6749 section 5.1; the scope is included, since a client may have requested none.
       res.json({

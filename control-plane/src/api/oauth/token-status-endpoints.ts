@@ -1,6 +1,8 @@
 import type { Router } from 'express';
 import { type Clock, parseTime } from '@svault/shared';
+import type { OriginReader } from '../http/request-origin.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
+import { attributed } from '../../core/change.ts';
 import { SCOPE } from '../../authorization-server/client-metadata.ts';
 import { introspectToken, revokeByToken } from '../../authorization-server/token-status.ts';
 import type { TokenFacts } from '../../core/oauth-session.ts';
@@ -44,8 +46,10 @@ const secondsOf = (time: string): number => Math.floor((parseTime(time) ?? 0) / 
 export function createRevokeEndpoint({
   unitOfWork,
   limits,
+  originOf,
 }: {
   readonly unitOfWork: UnitOfWork;
+  readonly originOf: OriginReader;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
 }): Router {
   return oauthEndpoint(OAUTH_PATHS.revoke, {
@@ -53,7 +57,8 @@ export function createRevokeEndpoint({
     handle: async (req, res) => {
       await limits.countAddress('oauth_revoke', req);
       const token = required(await readOauthForm(req), 'token');
-      await unitOfWork.runAcross((inside) => revokeByToken(inside, token));
+      const origin = originOf(req, 'mcp');
+      await unitOfWork.runAcross((inside) => revokeByToken(attributed(inside, origin), token));
       res.json({});
     },
   });

@@ -1,3 +1,4 @@
+import type { OriginReader } from '../http/request-origin.ts';
 import type { Request, Response, Router } from 'express';
 import type { Clock } from '@svault/shared';
 import { hiddenField } from '@svault/server-kit/page-parts';
@@ -18,13 +19,15 @@ export function createLoginPage(options: {
   readonly stores: Pick<Stores, 'loginLinks' | 'passwords' | 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly clock: Clock;
+  readonly originOf: OriginReader;
   readonly setSessionCookie: SetSessionCookie;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: Pick<PageSession, 'requireSameOrigin'>;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, setSessionCookie, limits, pageSession, withPasswords } = options;
+  const { stores, unitOfWork, clock, originOf, setSessionCookie, limits, pageSession, withPasswords } =
+    options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
@@ -37,7 +40,7 @@ export function createLoginPage(options: {
     pageSession.requireSameOrigin(req);
     await limits.countAddress('link_login', req);
     const { token = '' } = await readFormBody(req);
-    const input = { token, client: req.get('user-agent') ?? '' };
+    const input = { token, client: req.get('user-agent') ?? '', origin: originOf(req, 'console') };
     const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
     if (signedIn === undefined) return sendPage(res, 401, gonePage);
     const newCookie = await setSessionCookie(req.get('cookie'), signedIn);

@@ -1,3 +1,4 @@
+import type { OriginReader } from '../http/request-origin.ts';
 import { type Request, type Response, Router } from 'express';
 import { safeHtml } from '@svault/server-kit/safe-html';
 import type { Logger } from '@svault/server-kit/logger';
@@ -25,11 +26,12 @@ export function createOidcRoutes(options: {
   /** Undefined where there is no identity provider. */
   readonly providerSignIn: ProviderSignIn | undefined;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly originOf: OriginReader;
   readonly setSessionCookie: SetSessionCookie;
   readonly logger: Logger;
   readonly https: boolean;
 }): Router {
-  const { providerSignIn, limits, setSessionCookie, logger, https } = options;
+  const { providerSignIn, limits, originOf, setSessionCookie, logger, https } = options;
   // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
   const name = https ? '__Host-svault-oidc' : 'svault-oidc';
   const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
@@ -49,7 +51,7 @@ export function createOidcRoutes(options: {
     const { signedIn, returnTo } = await providerSignIn.finish({
       query: queryOf(req),
       sealed: readCookie(req.get('cookie'), name),
-      client: req.get('user-agent') ?? '',
+      client: { client: req.get('user-agent') ?? '', origin: originOf(req, 'console') },
       admit: () => limits.countAddress('oidc_callback', req),
     });
     res.setHeader('Set-Cookie', [clear, await setSessionCookie(req.get('cookie'), signedIn)]);

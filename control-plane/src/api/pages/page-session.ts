@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@svault/shared';
 import type { Actor } from '../../core/actor.ts';
+import type { OriginReader } from '../http/request-origin.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Stores, Transaction, UnitOfWork } from '../../core/stores.ts';
 import { transactionAs } from '../../sign-in/current-actor.ts';
@@ -25,13 +26,15 @@ export function createPageSession(options: {
   readonly unitOfWork: UnitOfWork;
   readonly cookieName: string;
   readonly ownOrigin: string;
+  readonly originOf: OriginReader;
   readonly clock: Clock;
 }): PageSession {
-  const { stores, unitOfWork, cookieName, ownOrigin, clock } = options;
+  const { stores, unitOfWork, cookieName, ownOrigin, originOf, clock } = options;
   return {
     actor: async (req) => {
       const token = readCookie(req.headers.cookie, cookieName);
-      return token === undefined ? undefined : resolveSession(stores, token, clock);
+      const actor = token === undefined ? undefined : await resolveSession(stores, token, clock);
+      return actor && { ...actor, origin: originOf(req, 'console', actor.credentialId) };
     },
     emailOf: async ({ vaultId, userId }) => (await stores.users.get(vaultId, userId))?.email ?? userId,
     requireSameOrigin: ({ headers }) => {

@@ -1,3 +1,4 @@
+import type { OriginReader } from '../http/request-origin.ts';
 import { Router } from 'express';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import type { Logger } from '@svault/server-kit/logger';
@@ -25,6 +26,7 @@ export function createPages(options: {
   readonly binder: WebhookBinder;
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly originOf: OriginReader;
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
   readonly setSessionCookie: SetSessionCookie;

@@ -1,4 +1,5 @@
 import { alertText, hiddenField, showButton } from '@svault/server-kit/page-parts';
+import type { OriginReader } from '../http/request-origin.ts';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
 import { safeHtml } from '@svault/server-kit/safe-html';
 import { type Request, type Response, Router } from 'express';
@@ -27,6 +28,7 @@ interface SignInPageDependencies {
   readonly stores: Pick<Stores, 'users'>;
   readonly unitOfWork: UnitOfWork;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
+  readonly originOf: OriginReader;
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
   readonly setSessionCookie: SetSessionCookie;
@@ -37,7 +39,7 @@ interface SignInPageDependencies {
 
 /** The page where people sign in, and from where they go on to where they were going. */
 export function createSignInPage(dependencies: SignInPageDependencies): Router {
-  const { stores, unitOfWork, limits, pageSession, cookie, setSessionCookie } = dependencies;
+  const { stores, unitOfWork, limits, originOf, pageSession, cookie, setSessionCookie } = dependencies;
   const { signInByPassword, issuer, baseUrl } = dependencies;
 
   const show = async (req: Request, res: Response): Promise<void> => {
@@ -64,7 +66,8 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
       sendPage(res, status, passwordFormPage({ returnTo, email, message }));
     try {
       const client = req.get('user-agent') ?? '';
-      const signedIn = await signInByPassword({ email, password, client });
+      const origin = originOf(req, 'console');
+      const signedIn = await signInByPassword({ email, password, client, origin });
       if (signedIn === undefined) return again(401, 'E-mail or password is wrong.');
       res.setHeader('Set-Cookie', await setSessionCookie(req.get('cookie'), signedIn));
       res.redirect(303, returnTo ?? SIGN_IN_PATH);

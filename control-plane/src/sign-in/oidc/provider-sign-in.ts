@@ -1,3 +1,4 @@
+import type { SignInClient } from '../sessions.ts';
 import type { IdentityProvider, SignInTransaction } from './provider.ts';
 import { AeadFailed } from '@svault/server-kit/aead';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
@@ -13,7 +14,7 @@ interface Callback {
   readonly query: URLSearchParams;
   /** From the browser's cookie. */
   readonly sealed: string | undefined;
-  readonly client: string;
+  readonly client: SignInClient;
   /** Runs once the sign-in is known to be this browser's, before the provider is called. */
   readonly admit: () => Promise<void>;
 }

@@ -1,3 +1,5 @@
+import { attributed } from '../../core/change.ts';
+import type { SignInClient } from '../sessions.ts';
 import { type Clock, formatTime } from '@svault/shared';
 import { type Identity, PLACEHOLDER_EMAIL, type User, normalizeEmail } from '../../core/user.ts';
 import { eventBy } from '../../core/actor.ts';
@@ -12,7 +14,7 @@ import type { SignedInPerson } from './provider.ts';
  * verified e-mail address; from then on only the identity counts.
  * @throws ApiError NO_ACCOUNT, SIGN_IN_FAILED, PROVIDER_UNAVAILABLE
  */
-export type SignInByIdentity = (person: SignedInPerson, client: string) => Promise<SignedIn>;
+export type SignInByIdentity = (person: SignedInPerson, client: SignInClient) => Promise<SignedIn>;
 
 export function createSignInByIdentity(options: {
   readonly unitOfWork: UnitOfWork;
@@ -24,7 +26,7 @@ export function createSignInByIdentity(options: {
   return async (person, client) => {
     const { identity } = person;
     const open = (stores: Stores, user: User): Promise<SignedIn> =>
-      signInBrowser(stores, user, { method: 'oidc', client }, clock);
+      signInBrowser(stores, user, { method: 'oidc', ...client }, clock);
 
     const openKnown = async (stores: Stores): Promise<SignedIn | undefined> => {
       const user = await lockedUser(stores, () => stores.identities.findUser(identity));
@@ -48,7 +50,7 @@ export function createSignInByIdentity(options: {
       if (user !== undefined && (await stores.identities.has(user.id, identity.issuer)))
         throw noAccount(UNKNOWN, 'the user with this address has another identity');
       const owner = user ?? (await createAccount(stores, email, formatTime(clock.now())));
-      await bind(stores, owner, identity, clock);
+      await bind(attributed(stores, client.origin), owner, identity, clock);
       return open(stores, owner);
     });
   };

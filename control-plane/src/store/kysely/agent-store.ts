@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { Agent, AgentStore } from '../../core/agent.ts';
 import type { Schema } from '../schema.ts';
-import { first, pageBy, run } from './queries.ts';
+import { first, pageBy, rowsOfChunks, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
 
 /** Without the key. */
@@ -28,6 +28,16 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
   return {
     add: (agent) => run(db.insertInto('agents').values(toRow(agent))),
     get: (vaultId, id) => first(agents(vaultId).where('id', '=', id as Id<'agt'>), toAgent),
+    namesOf: async (vaultId, ids) => {
+      const named = await rowsOfChunks([...new Set(ids)], (chunk) =>
+        db
+          .selectFrom('agents')
+          .select(['id', 'name'])
+          .where('vault_id', '=', vaultId)
+          .where('id', 'in', chunk),
+      );
+      return new Map(named.map(({ id, name }) => [id, name]));
+    },
     list: (vaultId, status, page) => {
       const some =
         status === undefined

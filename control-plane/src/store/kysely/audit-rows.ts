@@ -1,5 +1,6 @@
 import type { Outcome } from '@svault/shared/schemas';
 import type { AuditDetail, AuditEvent, AuditEventType } from '../../core/audit-event.ts';
+import type { Channel } from '../../core/origin.ts';
 import type { AuditEventRow } from '../schema.ts';
 
 /** Every column, in the order of statements that bind by position. */
@@ -16,6 +17,11 @@ export const AUDIT_COLUMNS = [
   'service_name',
   'event_count',
   'detail',
+  'request_id',
+  'channel',
+  'address',
+  'authenticated_by',
+  'user_agent',
   'hash',
 ] as const satisfies readonly (keyof AuditEventRow)[];
 
@@ -33,6 +39,11 @@ export function toAuditRow(event: AuditEvent): AuditEventRow {
     service_name: event.serviceName ?? null,
     event_count: event.count ?? null,
     detail: event.detail === undefined ? null : JSON.stringify(event.detail),
+    request_id: event.origin?.requestId ?? null,
+    channel: event.origin?.channel ?? null,
+    address: event.origin?.address ?? null,
+    authenticated_by: event.origin?.authenticatedBy ?? null,
+    user_agent: event.origin?.userAgent ?? null,
     hash: event.hash,
   };
 }
@@ -52,8 +63,21 @@ export function fromAuditRow(row: AuditEventRow): AuditEvent {
     ...(row.service_name !== null && { serviceName: row.service_name }),
     ...(row.event_count !== null && { count: row.event_count }),
     ...(row.detail !== null && { detail: readDetail(row.detail) }),
+    ...originIn(row),
     hash: row.hash,
   };
+}
+
+function originIn(row: AuditEventRow): Pick<AuditEvent, 'origin'> {
+  const { request_id, channel, address, authenticated_by, user_agent } = row;
+  const members = {
+    ...(request_id !== null && { requestId: request_id }),
+    ...(channel !== null && { channel: channel as Channel }),
+    ...(address !== null && { address }),
+    ...(authenticated_by !== null && { authenticatedBy: authenticated_by }),
+    ...(user_agent !== null && { userAgent: user_agent }),
+  };
+  return Object.keys(members).length === 0 ? {} : { origin: members };
 }
 
 /** Replaces a tampered detail, so that the rest of the log, and the proof of the tampering, can still be read. */

@@ -187,21 +187,26 @@ function newestFirst(
 const CREDENTIAL_REQUESTS: readonly AuditEventType[] = ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'];
 
 type Condition = readonly [
-  'service_name' | 'event_type' | 'outcome' | 'occurred_at',
+  Exclude<keyof AuditEventRow, 'vault_id' | 'seq' | 'event_count'>,
   '=' | '>=' | '<',
   string,
 ];
 
 /** Conditions without an index: each index would cost every credential request. */
 function conditionsBeyondTheIndex(filter: AuditFilter): readonly Condition[] {
-  const { serviceName, eventType, outcome, from, to } = filter;
-  const conditions: Condition[] = [];
-  if (serviceName !== undefined) conditions.push(['service_name', '=', serviceName]);
-  if (eventType !== undefined) conditions.push(['event_type', '=', eventType]);
-  if (outcome !== undefined) conditions.push(['outcome', '=', outcome]);
-  if (from !== undefined) conditions.push(['occurred_at', '>=', from]);
-  if (to !== undefined) conditions.push(['occurred_at', '<', to]);
-  return conditions;
+  const conditions: readonly (readonly [Condition[0], Condition[1], string | undefined])[] = [
+    ['service_name', '=', filter.serviceName],
+    ['event_type', '=', filter.eventType],
+    ['outcome', '=', filter.outcome],
+    ['proxy_id', '=', filter.proxyId],
+    ['user_id', '=', filter.userId],
+    ['channel', '=', filter.channel],
+    ['address', '=', filter.address],
+    ['request_id', '=', filter.requestId],
+    ['occurred_at', '>=', filter.from],
+    ['occurred_at', '<', filter.to],
+  ];
+  return conditions.filter((condition): condition is Condition => condition[2] !== undefined);
 }
 
 /** The rows of a statement with a limit; fewer rows than the limit mean that the scan reached its end. */

@@ -24,6 +24,11 @@ export const audit: SchemaMigration = {
       .addColumn('service_name', 'text')
       .addColumn('event_count', 'integer')
       .addColumn('detail', 'text')
+      .addColumn('request_id', 'text')
+      .addColumn('channel', 'text')
+      .addColumn('address', 'text')
+      .addColumn('authenticated_by', 'text')
+      .addColumn('user_agent', 'text')
       .addColumn('hash', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('audit_events_primary', ['vault_id', 'seq'])
       .execute();
@@ -137,9 +142,9 @@ async function createAuditFunctions(db: Kysely<Schema>): Promise<void> {
 
       IF cardinality(_seqs) > 0 THEN
         INSERT INTO audit_events (vault_id, seq, id, event_type, occurred_at, outcome, agent_id, proxy_id, user_id,
-            service_name, event_count, detail, hash)
+            service_name, event_count, detail, request_id, channel, address, authenticated_by, user_agent, hash)
           SELECT _vault, w.seq, e ->> 1, e ->> 2, e ->> 3, e ->> 4, e ->> 5, e ->> 6, e ->> 7,
-            e ->> 8, (e ->> 9)::integer, e ->> 10, w.hash
+            e ->> 8, (e ->> 9)::integer, e ->> 10, e ->> 11, e ->> 12, e ->> 13, e ->> 14, e ->> 15, w.hash
           FROM unnest(_seqs, _hashes, _written) AS w(seq, hash, behind)
           CROSS JOIN LATERAL (SELECT ('[0' || w.behind)::json AS e) AS members;
         UPDATE audit_chains SET head_seq = _seq_now, head_hash = _hash_now WHERE vault_id = _vault;

@@ -63,22 +63,22 @@ const lookups = (columns: Read['columns']): string =>
   `unnest(${columns.map((_, at) => `$${at + 1}::text[]`).join(', ')}) WITH ORDINALITY
       AS asked(${columns.join(', ')}, place)`;
 
-/** How the agent of a lookup is found, and when the credential that it shows expires. */
+/** How the agent of a lookup is found, and what is read of the credential that it shows. */
 interface Caller {
   readonly join: string;
-  readonly expiresAt: string;
+  readonly shown: string;
 }
 
 const BY_KEY: Caller = {
   join: 'JOIN agents caller ON caller.key_hash = asked.hash',
-  expiresAt: 'NULL::text',
+  shown: 'NULL::text AS "credentialExpiresAt", NULL::text AS "sessionId"',
 };
 const BY_SESSION: Caller = {
   join: `CROSS JOIN LATERAL (
-      SELECT s.agent_id, t.expires_at FROM oauth_access_tokens t JOIN oauth_sessions s ON s.session_id = t.session_id
+      SELECT s.agent_id, s.session_id, t.expires_at FROM oauth_access_tokens t JOIN oauth_sessions s ON s.session_id = t.session_id
       WHERE t.token_hash = asked.hash AND t.expires_at > asked.time AND s.audience = asked.audience LIMIT 1) shown
     JOIN agents caller ON caller.id = shown.agent_id`,
-  expiresAt: 'shown.expires_at',
+  shown: 'shown.expires_at AS "credentialExpiresAt", shown.session_id AS "sessionId"',
 };
 
 /**
@@ -94,7 +94,7 @@ function readAgents(
   service: string,
   more = '',
 ): Read {
-  const text = `SELECT asked.place, ${caller.expiresAt} AS "credentialExpiresAt", caller.id AS "agentId", caller.status,
+  const text = `SELECT asked.place, ${caller.shown}, caller.id AS "agentId", caller.status,
       caller.mcp_enabled AS "mcpEnabled", caller.sealing_key_thumbprint AS "sealingKeyThumbprint",
       g.id AS "grantId", g.grant_expires_at AS "grantExpiresAt", g.refresh_policy AS "refreshPolicy",
       g.source_group_id AS "sourceGroupId", ${callerColumns('agent', 'g.service_name')}${more}

@@ -51,9 +51,9 @@ function callerColumns(type: 'agent' | 'proxy', serviceName: string): string {
 const CALLER_JOINS = `JOIN vaults v ON v.id = caller.vault_id
    LEFT JOIN webhook_links w ON w.vault_id = caller.vault_id AND w.last_seen_at IS NOT NULL`;
 
-/** @param caller where the agent is found, and when the credential that it shows expires */
-const selectAgent = (caller: { readonly from: string; readonly where: string; readonly expiresAt: string }) =>
-  `SELECT ${caller.expiresAt} AS credentialExpiresAt, caller.id AS agentId, caller.status,
+/** @param caller where the agent is found, and what is read of the credential that it shows */
+const selectAgent = (caller: { readonly from: string; readonly where: string; readonly shown: string }) =>
+  `SELECT ${caller.shown}, caller.id AS agentId, caller.status,
      caller.mcp_enabled AS mcpEnabled, caller.sealing_key_thumbprint AS sealingKeyThumbprint,
      g.id AS grantId, g.grant_expires_at AS grantExpiresAt, g.refresh_policy AS refreshPolicy,
      g.source_group_id AS sourceGroupId, ${callerColumns('agent', 'g.service_name')}
@@ -64,7 +64,11 @@ const selectAgent = (caller: { readonly from: string; readonly where: string; re
 
 export function createAccessStore(db: SqliteDatabase): AccessStore {
   const byKey = db.prepare<[string, string], AgentSubject>(
-    selectAgent({ from: 'agents caller', where: 'caller.key_hash = (SELECT ?)', expiresAt: 'NULL' }),
+    selectAgent({
+      from: 'agents caller',
+      where: 'caller.key_hash = (SELECT ?)',
+      shown: 'NULL AS credentialExpiresAt, NULL AS sessionId',
+    }),
   );
   const bySession = db.prepare<[string, string, string, string], AgentSubject>(
     selectAgent({
@@ -72,7 +76,7 @@ export function createAccessStore(db: SqliteDatabase): AccessStore {
    JOIN oauth_sessions s ON s.session_id = t.session_id
    JOIN agents caller ON caller.id = s.agent_id`,
       where: 't.token_hash = (SELECT ?) AND s.audience = (SELECT ?) AND t.expires_at > (SELECT ?)',
-      expiresAt: 't.expires_at',
+      shown: 't.expires_at AS credentialExpiresAt, t.session_id AS sessionId',
     }),
   );
   const list = db.prepare<[string, string], ListedGrant>(
