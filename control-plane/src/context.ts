@@ -33,6 +33,7 @@ import { createOutageTracker } from './webhook/outages.ts';
 import { createSetAsides } from './webhook/set-aside.ts';
 import { createKeyRotation } from './webhook/key-rotation.ts';
 import { createSignedClient } from './webhook/client.ts';
+import { createTicketOutcomes } from './webhook/ticket-outcomes.ts';
 import { createStoreTickets, createTickets } from './webhook/tickets.ts';
 import { createWebhookKeys } from './webhook/webhook-keys.ts';
 
@@ -197,6 +198,7 @@ export async function createContext(
     storeTickets: createStoreTickets(tickets),
     records: createWebhookRecords({ links, webhook, status, withinMs: timeouts.recordsMs }),
     tokenRefresh,
+    ticketOutcomes: createTicketOutcomes({ links, webhook, clock }),
     proxyConfigs,
     close: async () => {
       running.close();

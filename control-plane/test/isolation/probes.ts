@@ -139,7 +139,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     // A cursor of this list is a position in one's own log.
     silent: [
       ...['query.limit', 'query.cursor', 'query.eventType', 'query.outcome', 'query.from', 'query.to'],
-      ...['query.channel', 'query.address', 'query.requestId'],
+      ...['query.channel', 'query.address', 'query.requestId', 'query.delivery'],
     ],
   },
   verifyAuditLog: NOTHING,

@@ -7,6 +7,7 @@ import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../core/audit-event.ts';
 import type { AuditFilter } from '../../core/audit-store.ts';
 import { invalidArgument } from '../../core/errors.ts';
 import { CHANNELS } from '../../core/origin.ts';
+import { TICKET_OUTCOMES } from '../../webhook/ticket-outcomes.ts';
 import type { Needs } from './dependencies.ts';
 import {
   idSchema,
@@ -33,6 +34,10 @@ const auditQuery = z.strictObject({
   channel: z.enum(CHANNELS).optional(),
   address: z.string().max(64).optional().meta({ description: 'As the events have it, without a range' }),
   requestId: idSchema('req').optional(),
+  delivery: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'true: asks the webhook what became of the tickets of this page' }),
   from: timeQuery.meta({ description: 'Inclusive' }),
   to: timeQuery.meta({ description: 'Exclusive' }),
 });
@@ -49,6 +54,14 @@ const originSchema = z
     userAgent: z.string().optional().meta({ description: 'What the client called itself, cut' }),
   })
   .meta({ id: 'AuditOrigin', description: 'The request that caused the event; absent where none did' });
+
+const deliverySchema = z
+  .object({
+    status: z.enum(TICKET_OUTCOMES),
+    code: z.string().optional().meta({ description: 'Why the webhook refused' }),
+    at: timeSchema.optional(),
+  })
+  .meta({ id: 'AuditDelivery', description: 'What became of the ticket, by the log of the webhook' });
 
 const auditEventSchema = z
   .object({
@@ -68,6 +81,7 @@ const auditEventSchema = z
     count: z.int().optional().meta({ description: 'How many equal events this one stands for' }),
     detail: z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.array(z.string())])).optional(),
     origin: originSchema.optional(),
+    delivery: deliverySchema.optional(),
     hash: z.string().meta({ description: 'SHA-256 over the event and all before it' }),
   })
   .meta({ id: 'AuditEvent' });
@@ -139,8 +153,9 @@ const nameIn = (names: ReadonlyMap<string, string>, { agentId }: AuditEvent): { 
 
 /** The account's log, newest first, and the proof that it was not changed. */
 export function createAuditRoutes({
+  ticketOutcomes,
   stores: { agents, audit: log },
-}: Needs<never, 'agents' | 'audit'>): ManagementRoute[] {
+}: Needs<'ticketOutcomes', 'agents' | 'audit'>): ManagementRoute[] {
   const verify = createLogVerification(log);
   const shared = { tag: 'Audit', role: 'member' } as const;
   return [
@@ -160,7 +175,12 @@ export function createAuditRoutes({
         );
         const agentIds = items.flatMap(({ agentId }) => agentId ?? []);
         const names = await agents.namesOf(vaultId, agentIds);
-        return { items: items.map((event) => ({ ...toAuditView(event), ...nameIn(names, event) })), ...rest };
+        const outcomes = query.delivery === 'true' ? await ticketOutcomes.of(vaultId, items) : undefined;
+        const view = (event: AuditEvent) => {
+          const delivery = outcomes?.get(event.id);
+          return { ...toAuditView(event), ...nameIn(names, event), ...(delivery && { delivery }) };
+        };
+        return { items: items.map(view), ...rest };
       },
     }),
     defineRoute('GET /api/audit/verify', {

@@ -1,3 +1,4 @@
+import type { TicketOutcomes } from '../../webhook/ticket-outcomes.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
@@ -44,6 +45,7 @@ export interface ManagementDependencies {
   readonly records: WebhookRecords;
   readonly tickets: Tickets;
   readonly storeTickets: StoreTickets;
+  readonly ticketOutcomes: TicketOutcomes;
   readonly tokenRefresh: TokenRefresh;
   readonly proxyConfigs: ProxyConfigDelivery;
   readonly clock: Clock;

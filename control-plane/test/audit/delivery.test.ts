@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clientOf } from '../support/management-service.ts';
+import { type PairedService, startPairedService } from '../support/paired-service.ts';
+import { proxyOn } from '../support/proxy-steps.ts';
+import type { LoggedEvent, TestAgent } from '../support/service-steps.ts';
+
+let service: PairedService;
+beforeAll(async () => {
+  service = await startPairedService();
+});
+afterAll(() => service.stop());
+
+const deliveriesOf = async ({ id }: TestAgent): Promise<unknown[]> => {
+  const events = await service.log(`&agentId=${id}&eventType=AGENT_CREDENTIAL_ACCESS&delivery=true`);
+  return events.map((event) => (event as LoggedEvent & { delivery?: unknown }).delivery);
+};
+
+const fetchFor = async (agent: TestAgent, serviceName: string): Promise<number> => {
+  const { headers } = await agent.get(serviceName);
+  return (await clientOf(headers.get('location') ?? '')('GET', '')).status;
+};
+
+test('the log tells an issued ticket that was used from one that failed and one that nobody fetched', async () => {
+  const body = { serviceName: 'github', tokenType: 'PlainText' };
+  const { url, ticket } = (await service.admin('POST', '/api/tokens', { body })).json.store;
+  const secret = { tokenType: 'PlainText', value: 'canary' };
+  const bearer = { authorization: `Bearer ${ticket}` };
+  expect((await clientOf(url, bearer)('POST', '', { body: secret })).status).toBe(200);
+  const agent = await service.agent('github', 'empty');
+  expect(await fetchFor(agent, 'github')).toBe(200);
+  expect(await fetchFor(agent, 'empty')).toBe(404);
+  await agent.get('github');
+  await agent.get('unknown');
+  const at = expect.any(String);
+  const used = [
+    { status: 'failed', code: 'NOT_FOUND', at },
+    { status: 'delivered', at },
+  ];
+  expect(await deliveriesOf(agent)).toEqual([undefined, { status: 'pending' }, ...used]);
+  service.clock.advance(120_000);
+  expect(await deliveriesOf(agent)).toEqual([undefined, { status: 'not_fetched' }, ...used]);
+  const plain = await service.log(`&agentId=${agent.id}`);
+  expect(plain.some((event) => 'delivery' in event)).toBe(false);
+});
+
+test('a proxied call that the webhook refused reads as failed', async () => {
+  const proxy = await proxyOn({ running: { url: service.pair.controlPlaneUrl() }, admin: service.admin });
+  expect((await proxy.send('tools/call', {})).status).toBe(502);
+  const [event] = await service.log('&eventType=PROXY_CREDENTIAL_USE&delivery=true');
+  const delivery = { status: 'failed', code: 'DESTINATION_NOT_ALLOWED', at: expect.any(String) };
+  expect(event).toMatchObject({ outcome: 'success', proxyId: proxy.id, delivery });
+});
+
+test('what became of a ticket is unknown once its webhook is unbound', async () => {
+  const agent = await service.agent('github');
+  await fetchFor(agent, 'github');
+  await service.admin('DELETE', '/api/webhook');
+  expect(await deliveriesOf(agent)).toEqual([{ status: 'unknown' }]);
+});
