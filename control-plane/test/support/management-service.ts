@@ -59,8 +59,8 @@ function withoutRequestId(status: number, received: Headers, body: string): Omit
   if (headers.get('content-length') === String(Buffer.byteLength(body)))
     headers.set('content-length', String(Buffer.byteLength(text)));
   const isError = status >= 400 && headers.get('content-type')?.startsWith('application/json') === true;
-  // PROTOCOL.md TIX-31: the same bytes for every refused ticket.
-  const isUniform = body.includes('"TICKET_INVALID"');
+  // PROTOCOL.md SIG-58 and TIX-31: the same bytes for every refusal.
+  const isUniform = /"(TICKET|SIGNATURE)_INVALID"/.test(body);
   if (isError && !isUniform && requestId !== undefined && body !== '' && text === body)
     throw new Error(`an error has not the id of its request, ${requestId}: ${body}`);
   return { headers, requestId, text, json: tryJson(text) };
