@@ -47,10 +47,9 @@ beforeAll(async () => {
     cookieName: 'svault',
     ownOrigin: OWN,
   });
-  server.on(
-    'request',
-    express().use(createCliPage({ baseUrl: OWN, stores, clock, pageSession, https: false })),
-  );
+  const app = express();
+  app.locals['identity'] = { program: 'control plane', url: OWN };
+  server.on('request', app.use(createCliPage({ baseUrl: OWN, stores, clock, pageSession, https: false })));
   await once(server.listen(0, '127.0.0.1'), 'listening');
 });
 afterAll(async () => {
