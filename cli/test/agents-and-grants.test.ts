@@ -216,6 +216,8 @@ test('a list says how agents are, and in the wide format everything; one agent h
   for (const enabled of [true, false]) {
     const rules = [{ type: 'max_usage', limit: 3 }, { type: 'manual_approval' }];
     const policy = { name: enabled ? 'three times' : 'paused', enabled, rules };
+    // They are listed oldest first.
+    people.pair.clock.advance(1);
     const made = await people.pair.admin.call<{ id: string }>('POST', '/api/policies', policy);
     const target = { targetType: 'agent', targetId: id };
     await people.pair.admin.call('POST', `/api/policies/${made.id}/attachments`, target);
