@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { usePage } from '@svault/test-kit/use-page';
-import { PAGE_NAMES, type WebhookPage } from '@svault/test-kit/webhook-pages';
+import { WEBHOOK_PAGES, type WebhookPageName } from '@svault/test-kit/webhook-pages';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pair, startPair } from '../src/pair.ts';
 
@@ -55,7 +55,7 @@ const isBound = async (): Promise<boolean> =>
   (await pair.admin.call<{ bound: boolean }>('GET', '/api/webhook')).bound;
 
 /** How each page of the webhook is reached. A new page has no row yet, which does not compile. */
-const PAGES: Readonly<Record<WebhookPage['name'], () => Promise<unknown>>> = {
+const PAGES: Readonly<Record<WebhookPageName, () => Promise<unknown>>> = {
   'set-up-token': openBindPage,
   connect: async () => {
     await openBindPage();
@@ -81,7 +81,7 @@ const PAGES: Readonly<Record<WebhookPage['name'], () => Promise<unknown>>> = {
 };
 
 describe('the pages of a webhook', () => {
-  it.each(PAGE_NAMES)('the page %s is accessible, leads on, and looks like all others', async (name) => {
+  it.each(WEBHOOK_PAGES)('the page %s is accessible, leads on, and looks like all others', async (name) => {
     await PAGES[name]();
     await expectGoodToLookAt(name, 'webhook');
     expect(own.complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
