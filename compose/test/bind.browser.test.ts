@@ -142,6 +142,7 @@ describe('binding in a browser', () => {
 
   it('says that a wrong set-up token is wrong, and takes the right one after it', async () => {
     // Its count of wrong tokens starts anew.
+    await pair.process('webhook').stop();
     await pair.restart('webhook');
     await openBindPage();
     await enterToken('not the set-up token of this webhook');
