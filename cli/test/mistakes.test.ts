@@ -415,7 +415,7 @@ async function link(code?: string): Promise<string> {
   const { webhookUrl, setupToken, controlPlaneUrl } = unbound.pair;
   const { pathname, searchParams } = new URL(await registrationLinkByPage(webhookUrl, setupToken));
   if (code !== undefined) searchParams.set('code', code);
-  return `${controlPlaneUrl()}${pathname}?${searchParams}`;
+  return `${controlPlaneUrl()}${pathname}?${searchParams.toString()}`;
 }
 
 test.each(Object.entries(MISTAKES))(

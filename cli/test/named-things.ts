@@ -7,7 +7,7 @@ const PROGRAM = createProgram({ ...seat(), env: {}, signal: new AbortController(
 
 /** `svault ls` names a command; “no svault answers” and “svault is” name the product. */
 const COMMAND =
-  /(?<!\b(?:no|an?|as|of|is|by|in|the|this|that|than) |--[\w-]+ )(?<![\w@/.-])svault (?!(?:answers|backup|control|control-plane|demo|does|has|is|key|on|runs)\b)((?:--)?[a-z][^;:,.()`'"“”’|&\\\n]*)/g;
+  /(?<!\b(?:no|an?|as|of|is|by|in|the|this|that|than) |--[\w-]+ )(?<![\w@/.-])svault (?!(?:answers|backup|control|control-plane|demo|does|has|is|key|on|runs)\b)((?:--)?[a-z][^;:,.()`'"“”’|&<\\\n]*)/g;
 const SETTING = /\bSV_[A-Z_]+\b/g;
 
 /** Names that one of the two programs reads. */
