@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'vitepress';
 import { apiPages } from './docs/api-pages.ts';
 import { openApiDocument } from './docs/openapi-document.ts';
+import type { OpenApiDocument } from './docs/openapi-types.ts';
 import { requestsToOthers } from './docs/site-requests.ts';
 
 /**
@@ -15,7 +16,11 @@ const API = join(DOCS, 'reference/api');
 const SITE = join(DOCS, '.vitepress/dist');
 
 mkdirSync(API, { recursive: true });
-for (const { name, text } of apiPages(await openApiDocument())) writeFileSync(join(API, `${name}.md`), text);
+const agentApi = JSON.parse(
+  readFileSync(join(DOCS, 'reference/agent-api.openapi.json'), 'utf8'),
+) as OpenApiDocument;
+for (const document of [agentApi, await openApiDocument()])
+  for (const { name, text } of apiPages(document)) writeFileSync(join(API, `${name}.md`), text);
 try {
   await build(DOCS);
 } finally {

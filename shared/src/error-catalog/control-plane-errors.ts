@@ -48,7 +48,8 @@ export const CONTROL_PLANE_ERRORS = {
     remedy: 'The message names each one. An MCP tool says it where service is missing or no service’s name.',
   },
   INVALID_KEY: {
-    statuses: [403],
+    // 401 at the MCP endpoint, whose clients sign in after it.
+    statuses: [403, 401],
     message:
       'This agent key (svagent_…) is malformed or has been revoked. Ask the owner of the agent for its current one.',
     meaning: 'The key is malformed, unknown or revoked.',
