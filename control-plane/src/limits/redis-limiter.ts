@@ -30,7 +30,7 @@ import type { FlushedCounter, RedisCounters, RedisReply } from './redis-counters
  * that a Redis that comes back empty does not start at zero: a request needs room in both. The store never counts more than
  * Redis but for pending increments, so it never denies what a Redis that lost nothing admits.
  *
- * The bound (DIVERGENCES.md, "limits hold"): no process admits more than the limit, and all of them together admit at most
+ * The bound (docs/decisions/0004-limits.md): no process admits more than the limit, and all of them together admit at most
  * the limit and what they admitted without Redis.
  */
 export function createRedisLimiter(options: {

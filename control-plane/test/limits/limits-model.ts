@@ -1,5 +1,5 @@
 /**
- * A model of the specification's "Limits", written from its text and from DIVERGENCES.md, to compare the limiters with. It is
+ * A model of the specification's "Limits", written from its text and from docs/decisions/0004-limits.md, to compare the limiters with. It is
  * slow and simple: it keeps each use and each violation. It shares no code with src/limits, not even the numbers.
  */
 
