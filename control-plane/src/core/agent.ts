@@ -39,7 +39,23 @@ interface StoredAgentKey {
   readonly keyWrapped: string;
 }
 
+/**
+ * What two names of agents must not share within an account: people would take one for the other. Letter case, compatibility
+ * forms, white space and invisible characters do not count. Letters of other scripts that look alike do: telling them apart
+ * takes tables that change with each Unicode version, and an id names an agent beyond doubt.
+ */
+export const agentNameKey = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .replaceAll(/\s+/gu, ' ')
+    .toLowerCase()
+    .normalize('NFKC');
+
 export interface AgentStore {
+  /** The agent that has this name, or one that people would take for it (`agentNameKey`); never a deleted one. */
+  named(vaultId: Id<'vlt'>, name: string): Promise<Agent | undefined>;
+  /** Throws where another agent has the name. */
   add(agent: Agent & StoredAgentKey): Promise<void>;
   /** Deleted agents too: the log names them. */
   get(vaultId: Id<'vlt'>, id: string): Promise<Agent | undefined>;
@@ -51,7 +67,7 @@ export interface AgentStore {
   listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Agent>>;
   update(vaultId: Id<'vlt'>, id: Id<'agt'>, changes: AgentChanges): Promise<void>;
   setStatus(vaultId: Id<'vlt'>, id: Id<'agt'>, status: 'active' | 'suspended'): Promise<void>;
-  /** The hash stays, so that the key is denied with AGENT_INACTIVE; the wrapped key is erased. */
+  /** The hash stays, so that the key is denied with AGENT_INACTIVE; the wrapped key is erased, and the name is free. */
   markDeleted(vaultId: Id<'vlt'>, id: Id<'agt'>): Promise<void>;
   setKey(vaultId: Id<'vlt'>, id: Id<'agt'>, key: StoredAgentKey): Promise<void>;
   /** Undefined for a deleted agent. */

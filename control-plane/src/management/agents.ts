@@ -12,12 +12,13 @@ interface NewAgent extends AgentChanges {
   readonly name: string;
 }
 
-/** (new) → active. The key is in the answer. */
+/** (new) → active. The key is in the answer. @throws ApiError CONFLICT where another agent has the name */
 export async function createAgent(
   change: Change,
   { name, description = '', mcpEnabled = false, sealingKeyThumbprint }: NewAgent,
   { clock, masterKeys }: { readonly clock: Clock; readonly masterKeys: MasterKeys },
 ): Promise<{ readonly agent: Agent; readonly apiKey: string }> {
+  await requireFreeName(change, name);
   const id = newId('agt');
   const { key: apiKey, stored } = makeStoredKey(id, masterKeys);
   const agent: Agent = {
@@ -38,10 +39,12 @@ export async function createAgent(
   return { agent, apiKey };
 }
 
+/** @throws ApiError CONFLICT where another agent has the name */
 export async function updateAgent(change: Change, id: string, changes: AgentChanges): Promise<Agent> {
   const agent = await existingAgentOf(change, change.actor, id);
   const members = Object.keys(changes);
   if (members.length === 0) return agent;
+  if (changes.name !== undefined) await requireFreeName(change, changes.name, id);
   await change.agents.update(agent.vaultId, agent.id, changes);
   await recordChange(change, 'AGENT_UPDATED', { agentId: agent.id, detail: { members } });
   return ownOf(change.agents, change.actor, id);
@@ -96,6 +99,20 @@ export async function rotateAgentKey(
   await change.agents.setKey(agent.vaultId, agent.id, stored);
   await recordChange(change, 'KEY_ROTATED', { agentId: agent.id });
   return { agent: { ...agent, keyPrefix: stored.keyPrefix }, apiKey };
+}
+
+/**
+ * Changes of one account run one after the other, and the database holds names unique as well.
+ *
+ * @param id of the agent that may have it already
+ */
+async function requireFreeName({ actor, agents }: Change, name: string, id?: string): Promise<void> {
+  const other = await agents.named(actor.vaultId, name);
+  if (other === undefined || other.id === id) return;
+  throw new ApiError(
+    'CONFLICT',
+    `There is an agent \`${other.name}\` (${other.id}) already. Choose another name, or use that one: \`svault agents show ${other.id}\`.`,
+  );
 }
 
 /** @throws ApiError NOT_FOUND; CONFLICT for a deleted agent, which nothing restores */

@@ -44,7 +44,8 @@ export interface Schema {
   setup_steps: RowOf<SetupMark> & { vault_id: Id<'vlt'>; marked_by: Id<'usr'> };
 
   /** `key_wrapped` is base64url of the key under the data encryption key; null once the agent is deleted. */
-  agents: RowOf<Agent> & { key_hash: string; key_wrapped: string | null };
+  /** `name_hash` is SHA-256 of `agentNameKey`, in hex; null once the agent is deleted. */
+  agents: RowOf<Agent> & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   grants: RowOf<Grant>;
   tokens: RowOf<TokenMetadata>;
   folders: RowOf<Omit<Folder, 'serviceNames'>>;

@@ -13,6 +13,7 @@ import {
 import { BASE_URL, type Call, clientOf } from '../support/management-service.ts';
 import { useService } from '../support/use-service.ts';
 import { addMember } from '../support/members.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 /*
  * A request may take half a minute to send its body. A sender who loses a right during that time loses it for the request
@@ -53,7 +54,7 @@ async function changeUnderWay(
 
 const json = (path: string, body: object) => ({ path, body: JSON.stringify(body), type: 'application/json' });
 const NEW_MEMBER = json('/api/members', { email: 'intruder@example.org', role: 'admin' });
-const NEW_AGENT = json('/api/agents', { name: 'late' });
+const newAgent = () => json('/api/agents', { name: uniqueName('late') });
 
 /** An admin with a session cookie, an admin key and a command-line token. */
 async function adminWithEverything(): Promise<{
@@ -83,7 +84,7 @@ const people = async () =>
 describe('a management request in flight', () => {
   test('a slow request succeeds where nothing changes', async () => {
     const { headers } = await adminWithEverything();
-    for (const by of headers) expect(await (await changeUnderWay(by, NEW_AGENT)).finish()).toBe(201);
+    for (const by of headers) expect(await (await changeUnderWay(by, newAgent())).finish()).toBe(201);
   });
 
   test('a request is denied once its sender is removed, however they authenticated', async () => {
@@ -99,8 +100,8 @@ describe('a management request in flight', () => {
     const [cookie, key, token] = headers;
     const changes = await Promise.all([
       changeUnderWay(cookie, NEW_MEMBER),
-      changeUnderWay(token, NEW_AGENT),
-      changeUnderWay(key, NEW_AGENT),
+      changeUnderWay(token, newAgent()),
+      changeUnderWay(key, newAgent()),
     ]);
     await service.admin('PATCH', `/api/members/${id}`, { body: { role: 'member' } });
     const answers: number[] = [];
@@ -112,7 +113,7 @@ describe('a management request in flight', () => {
 
   test('a request is denied once its session or key has ended', async () => {
     const { id, adminKeyId, headers } = await adminWithEverything();
-    const changes = await Promise.all(headers.map((by) => changeUnderWay(by, NEW_AGENT)));
+    const changes = await Promise.all(headers.map((by) => changeUnderWay(by, newAgent())));
     const { items } = (await service.admin('GET', '/api/sessions?limit=100')).json;
     for (const session of items)
       if (session.userId === id) await service.admin('DELETE', `/api/sessions/${session.id}`);

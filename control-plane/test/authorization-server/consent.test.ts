@@ -493,7 +493,9 @@ describe('an account with many agents', () => {
     const columns = ((await state.columns())['agents'] ?? '').split(' ');
     const ids = Array.from({ length: count }, () => newId('agt'));
     const copied = ids.map((made) => {
-      const values = columns.map((name) => (name === 'id' || name === 'key_hash' ? `'${made}'` : name));
+      const values = columns.map((name) =>
+        ['id', 'key_hash', 'name_hash'].includes(name) ? `'${made}'` : name,
+      );
       return `INSERT INTO agents (${columns.join(', ')}) SELECT ${values.join(', ')} FROM agents WHERE id = '${id}';`;
     });
     await state.run(copied.join('\n'));

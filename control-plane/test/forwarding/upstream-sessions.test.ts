@@ -8,6 +8,7 @@ import { WIDE_LIMITS, postOauth } from '../support/oauth-client.ts';
 import { addMember } from '../support/members.ts';
 import { type LoggedEvent, stepsOn } from '../support/service-steps.ts';
 import type { SessionProxy } from '../../src/access/decision.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 // Sessions of proxies at upstreams that introspect tokens of this service.
 
@@ -39,7 +40,8 @@ const aProcess = (): UpstreamSessions => {
   return createUpstreamSessions({ stores, unitOfWork, clock: service.clock });
 };
 const newAgent = async (): Promise<Id<'agt'>> =>
-  (await service.admin('POST', '/api/agents', { body: { name: 'a', mcpEnabled: true } })).json.agent.id;
+  (await service.admin('POST', '/api/agents', { body: { name: uniqueName('a'), mcpEnabled: true } })).json
+    .agent.id;
 const newProxy = async (more: object = {}): Promise<SessionProxy> => {
   const body = {
     name: 'ours',

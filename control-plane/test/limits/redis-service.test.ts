@@ -8,6 +8,7 @@ import { controlPlaneConfig } from '../../src/config/config.ts';
 import { startControlPlane } from '../../src/serve.ts';
 import { clientOf, makePlace } from '../support/management-service.ts';
 import { CREDENTIALS } from '../support/pair-agents.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 /** Redis is used again within 2 s of its return; a busy machine takes longer to notice. */
 const SOON = { timeout: 15_000, interval: 50 };
@@ -33,7 +34,8 @@ describe.skipIf(REDIS_PROGRAM === undefined)(
         const anyone = clientOf(running.url);
         const metrics = clientOf(running.metricsUrl ?? '');
         const admin = clientOf(running.url, { authorization: `Bearer ${place.adminKey}` });
-        const { apiKey } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+        const { apiKey } = (await admin('POST', '/api/agents', { body: { name: uniqueName('builder') } }))
+          .json;
         const agent = clientOf(running.url, { authorization: `Bearer ${apiKey}` });
         const ask = async (times: number): Promise<number[]> => {
           const statuses = [];

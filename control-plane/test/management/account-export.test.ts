@@ -5,6 +5,7 @@ import { tracesOf } from '@svault/test-kit/secret-forms';
 import { addTokens } from '../support/beside-the-service.ts';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 import { type Answer, clientOf } from '../support/management-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 const EXPORT = '/api/account/export';
 
@@ -196,7 +197,7 @@ test('the export has every item of every list once, and empty lists for a new ac
       );
     const agents: string[] = [];
     for (let index = 0; index < 3; index++) {
-      const { id } = (await admin('POST', '/api/agents', { body: { name: 'a' } })).json.agent;
+      const { id } = (await admin('POST', '/api/agents', { body: { name: uniqueName('a') } })).json.agent;
       await admin('POST', `/api/agents/${id}/grants`, { body: { folderId: folders[0] } });
       agents.push(id);
     }

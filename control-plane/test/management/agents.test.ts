@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { isWellFormedKey } from '@svault/shared';
 import { useService } from '../support/use-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 const service = useService();
 
-const create = async (body: object = { name: 'builder' }) => {
+const create = async (body: object = { name: uniqueName('builder') }) => {
   const answer = await service.admin('POST', '/api/agents', { body });
   expect(answer.status).toBe(201);
   return answer.json as { agent: { id: string; status: string; keyPrefix: string }; apiKey: string };
@@ -62,6 +63,49 @@ describe('specification, states: Agent', () => {
     }
     const patch = await service.admin('PATCH', path, { body: { name: 'again' } });
     expect(patch.status).toBe(409);
+  });
+});
+
+describe('the name of an agent', () => {
+  const status = async (name: string): Promise<number> =>
+    (await service.admin('POST', '/api/agents', { body: { name } })).status;
+
+  test('is another agent’s in no letter case, compatibility form, white space or invisible character', async () => {
+    const { agent } = await create({ name: 'Nightly build' });
+    const answer = await service.admin('POST', '/api/agents', { body: { name: 'nightly\u00a0BUILD' } });
+    expect([answer.status, answer.json]).toEqual([
+      409,
+      {
+        error: `There is an agent \`Nightly build\` (${agent.id}) already. Choose another name, or use that one: \`svault agents show ${agent.id}\`.`,
+        code: 'CONFLICT',
+      },
+    ]);
+    for (const name of ['Night\u200bly build', '\uff2eightly build', 'Nightly  build'])
+      expect([name, await status(name)]).toEqual([name, 409]);
+    expect(await status('Nightly build 2')).toBe(201);
+  });
+
+  test('is of one agent, where twenty ask for it at once', async () => {
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => status('raced')));
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+  });
+
+  test('may be kept and respelled by a change, but not taken; a deleted agent’s is free', async () => {
+    const [one, other] = [await create({ name: 'one' }), await create({ name: 'another' })];
+    const rename = async (id: string, name: string): Promise<number> =>
+      (await service.admin('PATCH', `/api/agents/${id}`, { body: { name } })).status;
+    expect(await rename(one.agent.id, 'One')).toBe(200);
+    expect(await rename(other.agent.id, 'ONE')).toBe(409);
+    await service.admin('DELETE', `/api/agents/${one.agent.id}`);
+    expect(await rename(other.agent.id, 'one')).toBe(200);
+  });
+
+  test.each(['\u200b', 'agt_AAAAAAAAAAAAAAAAAAAAAA'])('is not %j', async (name) => {
+    expect(await status(name)).toBe(422);
+  });
+
+  test('is as long as its bound says, also where it is longer in its compatibility form', async () => {
+    expect(await status('\ufdfa'.repeat(100))).toBe(201);
   });
 });
 

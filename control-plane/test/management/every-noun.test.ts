@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useService } from '../support/use-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 // What holds for everything that an owner makes.
 
@@ -14,7 +15,7 @@ interface Noun {
 }
 
 const NOUNS: readonly Noun[] = [
-  { path: '/api/agents', body: () => ({ name: 'a' }), member: 'agent' },
+  { path: '/api/agents', body: () => ({ name: uniqueName('a') }), member: 'agent' },
   { path: '/api/folders', body: () => ({ name: 'f' }) },
   { path: '/api/policies', body: () => ({ name: 'p', rules: [{ type: 'manual_approval' }] }) },
   {

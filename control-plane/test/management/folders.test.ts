@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { addTokens } from '../support/beside-the-service.ts';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 import type { Answer } from '../support/management-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 let service: LinkedService;
 const names = ['github', 'gitlab', 'npm'];
@@ -106,7 +107,7 @@ describe('folders', () => {
 describe('grants from a folder', () => {
   let agent: string;
   beforeEach(async () => {
-    agent = (await call('POST', '/api/agents', { name: 'builder' })).json.agent.id;
+    agent = (await call('POST', '/api/agents', { name: uniqueName('builder') })).json.agent.id;
   });
   const grant = (body: object) => call('POST', `/api/agents/${agent}/grants`, body);
   const grants = async () =>

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { formatTime } from '@svault/shared';
+import { uniqueName } from '../support/unique-name.ts';
 import { useService } from '../support/use-service.ts';
 
 const HOUR_S = 3_600;
@@ -7,8 +8,10 @@ const DAY_S = 24 * HOUR_S;
 
 const service = useService();
 let agentId: string;
+let agentName: string;
 beforeEach(async () => {
-  agentId = (await service.admin('POST', '/api/agents', { body: { name: 'builder' } })).json.agent.id;
+  agentName = uniqueName('builder');
+  agentId = (await service.admin('POST', '/api/agents', { body: { name: agentName } })).json.agent.id;
 });
 
 /** Of a name that is no credential here, unless the body says otherwise. */
@@ -140,7 +143,7 @@ describe('one grant per agent and service', () => {
   test('names itself and the command that renews it', async () => {
     await grant({ serviceName: 'github' });
     expect((await grant({ serviceName: 'github' })).json.error).toBe(
-      'Agent `builder` has a grant for `github` already. To change when it ends, run `svault grant builder github --renew --expires 1h`.',
+      `Agent \`${agentName}\` has a grant for \`github\` already. To change when it ends, run \`svault grant ${agentName} github --renew --expires 1h\`.`,
     );
   });
 

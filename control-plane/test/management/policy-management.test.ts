@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 import type { Answer } from '../support/management-service.ts';
 import { COUNTRIES_MMDB } from '../support/policy-calls.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 let service: LinkedService;
 let agentId: string;
@@ -13,7 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 beforeEach(async () => {
-  agentId = (await service.admin('POST', '/api/agents', { body: { name: 'builder' } })).json.agent.id;
+  agentId = (await service.admin('POST', '/api/agents', { body: { name: uniqueName('builder') } })).json.agent
+    .id;
 });
 
 const RULES = [

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Answer } from '../support/management-service.ts';
 import { useService } from '../support/use-service.ts';
 import { type LoggedEvent, stepsOn } from '../support/service-steps.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 const service = useService();
 let agentId: string;
@@ -21,7 +22,7 @@ const sessionProxy = () => ({
 });
 
 const newAgent = async (): Promise<string> =>
-  (await service.admin('POST', '/api/agents', { body: { name: 'a' } })).json.agent.id;
+  (await service.admin('POST', '/api/agents', { body: { name: uniqueName('a') } })).json.agent.id;
 const create = (body: object): Promise<Answer> =>
   service.admin('POST', '/api/proxies', { body: { allowMissing: true, ...body } });
 const made = async (body: object = TOKEN_PROXY): Promise<{ id: string; key: string }> => {

@@ -3,6 +3,7 @@ import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { startLinkedService } from '../support/linked-service.ts';
 import { type Answer, type Call, clientOf } from '../support/management-service.ts';
 import { serviceInTest } from '../support/use-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 let pair: TestPair;
 let admin: Call;
@@ -85,7 +86,7 @@ describe('DELETE /api/tokens/{serviceName}', () => {
   test('deleting a token deletes its grants and its credential at the webhook', async () => {
     const made = await create('gone');
     await storeSecret(made.json.store, 'canary');
-    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: uniqueName('builder') } })).json;
     await admin('POST', `/api/agents/${agent.id}/grants`, {
       body: { allowMissing: true, serviceName: 'gone' },
     });
@@ -133,7 +134,7 @@ describe('GET /api/tokens/{serviceName}/history', () => {
     await create('remembered');
     await create('other');
     await admin('PATCH', '/api/tokens/remembered', { body: { notes: 'n' } });
-    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: uniqueName('builder') } })).json;
     await admin('POST', `/api/agents/${agent.id}/grants`, {
       body: { allowMissing: true, serviceName: 'remembered' },
     });
@@ -190,7 +191,7 @@ describe('a service name of no token', () => {
   );
 
   test('a grant of an unknown service name is NOT_FOUND, and that of a malformed one is rejected', async () => {
-    const { agent } = (await admin('POST', '/api/agents', { body: { name: 'builder' } })).json;
+    const { agent } = (await admin('POST', '/api/agents', { body: { name: uniqueName('builder') } })).json;
     const revoked = async (name: string) =>
       (await admin('DELETE', `/api/agents/${agent.id}/grants/${name}`)).status;
     expect(await revoked('unknown')).toBe(404);

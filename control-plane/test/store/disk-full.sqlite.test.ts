@@ -9,6 +9,7 @@ import { controlPlaneConfig } from '../../src/config/config.ts';
 import { type Context, createContext } from '../../src/context.ts';
 import { inDatabase } from '../support/database-files.ts';
 import { type Call, clientOf, makePlace } from '../support/management-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 let context: Context;
 let path: string;
@@ -32,7 +33,8 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-const create = () => admin('POST', '/api/agents', { body: { name: 'x', description: 'y'.repeat(1_000) } });
+const create = () =>
+  admin('POST', '/api/agents', { body: { name: uniqueName('x'), description: 'y'.repeat(1_000) } });
 const countOf = (table: string): number =>
   inDatabase(path, (db) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0);
 

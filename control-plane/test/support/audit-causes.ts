@@ -18,6 +18,7 @@ import {
 import { addMember } from './members.ts';
 import { refreshableRecord } from './refreshable-record.ts';
 import type { LoggedEvent, TestAgent } from './service-steps.ts';
+import { uniqueName } from './unique-name.ts';
 
 /** A control plane with one object of each kind. */
 export interface World {
@@ -63,7 +64,7 @@ const token = async ({ post }: World, serviceName: string): Promise<string> => {
   return serviceName;
 };
 const newAgent = async ({ post }: World): Promise<string> =>
-  (await post('/api/agents', { name: 'one of many' })).json.agent.id;
+  (await post('/api/agents', { name: uniqueName('one of many') })).json.agent.id;
 const newFolder = async ({ post }: World): Promise<string> =>
   (await post('/api/folders', { name: 'f' })).json.id;
 const POLICY = { name: 'p', rules: [{ type: 'manual_approval' }] };

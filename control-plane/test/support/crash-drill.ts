@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { inDatabase } from './database-files.ts';
 import { type CallerReport, loadUntilKilled } from './load-until-killed.ts';
 import type { StoredState } from './stored-state.ts';
+import { uniqueName } from './unique-name.ts';
 
 const GRANTED = 'github';
 /** Uses that an agent never makes. */
@@ -87,7 +88,7 @@ async function makeCaller(
   { cap, rate }: { readonly cap: number; readonly rate: number },
 ): Promise<Caller> {
   const made = await admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', {
-    name: 'caller',
+    name: uniqueName('caller'),
   });
   const { id: agentId } = made.agent;
   await admin.call('POST', `/api/agents/${agentId}/grants`, { allowMissing: true, serviceName: GRANTED });

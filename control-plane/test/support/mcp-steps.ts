@@ -1,4 +1,5 @@
 import type { Answer, Call } from './management-service.ts';
+import { uniqueName } from './unique-name.ts';
 
 export const MCP = '/api/agents/mcp';
 
@@ -108,7 +109,7 @@ export async function mcpAgentOn(
   ...serviceNames: string[]
 ): Promise<{ readonly id: string; readonly apiKey: string }> {
   const { json } = await service.admin('POST', '/api/agents', {
-    body: { name: 'builder', mcpEnabled: true },
+    body: { name: uniqueName('builder'), mcpEnabled: true },
   });
   const { agent, apiKey } = json as { agent: { id: string }; apiKey: string };
   for (const serviceName of serviceNames)

@@ -8,6 +8,7 @@ import { makeOwnerLink, openBeside } from './beside-the-service.ts';
 import { type Answer, BASE_URL, type ManagementService, makePlace, serveOn } from './management-service.ts';
 import { newProof, signedInBrowser } from './cli-client.ts';
 import { authorize, cookieBy, registerClient } from './consent-page.ts';
+import { uniqueName } from './unique-name.ts';
 
 export const REDIRECT = 'http://127.0.0.1:49152/callback';
 export const AUDIENCE = `${BASE_URL}/api/agents/mcp`;
@@ -89,7 +90,9 @@ export async function newAgent(
   { service }: Pick<OauthFixture, 'service'>,
   mcpEnabled = true,
 ): Promise<string> {
-  const { json } = await service.admin('POST', '/api/agents', { body: { name: 'an agent', mcpEnabled } });
+  const { json } = await service.admin('POST', '/api/agents', {
+    body: { name: uniqueName('an agent'), mcpEnabled },
+  });
   return (json as { agent: { id: string } }).agent.id;
 }
 

@@ -1,6 +1,7 @@
 import type { StoreTicket } from '@svault/compose/admin-client';
 import type { TestPair } from '@svault/test-kit/pair';
 import { type Answer, clientOf } from './management-service.ts';
+import { uniqueName } from './unique-name.ts';
 
 export const CREDENTIALS = '/api/agents/credentials';
 
@@ -21,7 +22,7 @@ export interface PairAgent {
 /** Makes an agent with grants until revoked. */
 export async function agentOn(pair: TestPair, ...serviceNames: string[]): Promise<PairAgent> {
   const made = await pair.admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', {
-    name: 'builder',
+    name: uniqueName('builder'),
   });
   const { id } = made.agent;
   for (const serviceName of serviceNames) await grant(pair, id, { serviceName });

@@ -1,4 +1,5 @@
 import { type Answer, type Call, clientOf } from './management-service.ts';
+import { uniqueName } from './unique-name.ts';
 
 export const CREDENTIALS = '/api/agents/credentials';
 
@@ -34,7 +35,7 @@ export interface ServiceSteps {
 
 export const stepsOn = (url: string, admin: Call): ServiceSteps => ({
   agent: async (...serviceNames) => {
-    const made = await admin('POST', '/api/agents', { body: { name: 'builder' } });
+    const made = await admin('POST', '/api/agents', { body: { name: uniqueName('builder') } });
     const { agent, apiKey } = made.json as { agent: { id: string }; apiKey: string };
     for (const serviceName of serviceNames)
       await admin('POST', `/api/agents/${agent.id}/grants`, { body: { allowMissing: true, serviceName } });

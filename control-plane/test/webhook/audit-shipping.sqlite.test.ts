@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 import { addEvents } from '../support/beside-the-service.ts';
 import { serveOn } from '../support/management-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 describe('shipping the log', () => {
   let service: LinkedService;
@@ -22,9 +23,8 @@ describe('shipping the log', () => {
     await service.bind();
     let { admin, running } = service;
     const write = async (count: number): Promise<void> => {
-      const body = { name: 'builder' };
-      for (let left = count; left > 0; left -= 20)
-        await Promise.all(Array.from({ length: 20 }, () => admin('POST', '/api/agents', { body })));
+      const create = () => admin('POST', '/api/agents', { body: { name: uniqueName('builder') } });
+      for (let left = count; left > 0; left -= 20) await Promise.all(Array.from({ length: 20 }, create));
     };
     /** In the second half of each outage the webhook accepts events and its responses are lost. */
     const outage = async (events: number): Promise<void> => {

@@ -57,7 +57,7 @@ export async function makeWorld(
     const { agent, apiKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
       'POST',
       '/api/agents',
-      { name: 'reader', mcpEnabled: true },
+      { name: `reader ${randomToken()}`, mcpEnabled: true },
     );
     await admin.call('POST', `/api/agents/${agent.id}/grants`, { serviceName });
     return { agentId: agent.id, apiKey };

@@ -5,9 +5,11 @@ export interface Agent {
   readonly apiKey: string;
 }
 
+let made = 0;
+
 /** Makes an agent with MCP on and grants. @param admin with the admin key */
 export async function makeAgent(admin: Call, ...serviceNames: readonly string[]): Promise<Agent> {
-  const body = { name: 'an agent', mcpEnabled: true };
+  const body = { name: `an agent ${++made}`, mcpEnabled: true };
   const { agent, apiKey } = await done(admin('POST', '/api/agents', { body }));
   for (const serviceName of serviceNames)
     await done(

@@ -1,7 +1,8 @@
+import { isId } from '@svault/shared';
 import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
-import { AGENT_STATUSES, type Agent } from '../../core/agent.ts';
+import { AGENT_STATUSES, type Agent, agentNameKey } from '../../core/agent.ts';
 import { MAX_POLICIES_OF_TARGET, type Policy } from '../../core/policy.ts';
 import {
   createAgent,
@@ -65,9 +66,14 @@ const agentWithKeySchema = z.object({
 
 const apiKeySchema = z.object({ apiKey: z.string() });
 
+/** No id, since a reference is an id or a name; and something to see. */
+const agentNameSchema = lineSchema(100)
+  .refine((name) => !isId('agt', name), 'must not have the form of an id')
+  .refine((name) => agentNameKey(name) !== '', 'must have a visible character');
+
 const newAgentSchema = z
   .strictObject({
-    name: lineSchema(100),
+    name: agentNameSchema,
     description: textSchema(1_000).optional(),
     mcpEnabled: z.boolean().optional(),
     sealingKeyThumbprint: thumbprintSchema.optional(),
@@ -111,6 +117,7 @@ export function createAgentRoutes({
       summary: 'Create an agent; its key is in the answer',
       body: newAgentSchema,
       response: { status: 201, schema: agentWithKeySchema },
+      errors: ['CONFLICT'],
       change: async (inside, { body }) =>
         toAgentWithKey(await createAgent(inside, body, { clock, masterKeys })),
     }),

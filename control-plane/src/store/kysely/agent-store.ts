@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Id } from '@svault/shared';
-import type { Agent, AgentStore } from '../../core/agent.ts';
+import { type Id, sha256, toHex, utf8 } from '@svault/shared';
+import { type Agent, type AgentStore, agentNameKey } from '../../core/agent.ts';
 import type { Schema } from '../schema.ts';
 import { first, pageBy, rowsOfChunks, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
@@ -26,7 +26,8 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
   const update = (vaultId: Id<'vlt'>, id: Id<'agt'>) =>
     db.updateTable('agents').where('vault_id', '=', vaultId).where('id', '=', id);
   return {
-    add: (agent) => run(db.insertInto('agents').values(toRow(agent))),
+    named: (vaultId, name) => first(agents(vaultId).where('name_hash', '=', nameHash(name)), toAgent),
+    add: (agent) => run(db.insertInto('agents').values({ ...toRow(agent), name_hash: nameHash(agent.name) })),
     get: (vaultId, id) => first(agents(vaultId).where('id', '=', id as Id<'agt'>), toAgent),
     namesOf: async (vaultId, ids) => {
       const named = await rowsOfChunks([...new Set(ids)], (chunk) =>
@@ -47,9 +48,15 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
     },
     listAll: (vaultId, page) => pageBy(['created_at', 'id'], agents(vaultId), page, toAgent),
     update: (vaultId, id, { name, description, mcpEnabled, sealingKeyThumbprint }) =>
-      run(update(vaultId, id).set(toChanges({ name, description, mcpEnabled, sealingKeyThumbprint }))),
+      run(
+        update(vaultId, id).set({
+          ...toChanges({ name, description, mcpEnabled, sealingKeyThumbprint }),
+          ...(name !== undefined && { name_hash: nameHash(name) }),
+        }),
+      ),
     setStatus: (vaultId, id, status) => run(update(vaultId, id).set({ status })),
-    markDeleted: (vaultId, id) => run(update(vaultId, id).set({ status: 'deleted', key_wrapped: null })),
+    markDeleted: (vaultId, id) =>
+      run(update(vaultId, id).set({ status: 'deleted', key_wrapped: null, name_hash: null })),
     setKey: (vaultId, id, { keyHash, keyPrefix, keyWrapped }) =>
       run(update(vaultId, id).set(toRow({ keyHash, keyPrefix, keyWrapped }))),
     wrappedKey: (vaultId, id) =>
@@ -59,5 +66,8 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
       ),
   };
 }
+
+/** A hash, because an index takes no text of any length. */
+const nameHash = (name: string): string => toHex(sha256(utf8(agentNameKey(name))));
 
 const toAgent = (row: RowOf<Agent>): Agent => ({ ...toEntity(row), mcpEnabled: row.mcp_enabled === 1 });

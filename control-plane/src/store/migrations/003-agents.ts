@@ -3,7 +3,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * Agents and their grants. `key_wrapped` is the agent's own key under the master key, kept for Reveal; no column can hold a
- * credential's value. The indexes let no statement of a request read more rows than it answers with.
+ * credential's value. `name_hash` is null for a deleted agent, whose name is free. The indexes let no statement of a request read more rows than it answers with.
  */
 export const agents: SchemaMigration = {
   id: 3,
@@ -15,6 +15,7 @@ export const agents: SchemaMigration = {
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('owner_id', 'text', (column) => column.notNull().references('users.id'))
       .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('name_hash', 'text')
       .addColumn('description', 'text', (column) => column.notNull())
       .addColumn('status', 'text', (column) => column.notNull())
       .addColumn('mcp_enabled', 'integer', (column) => column.notNull())
@@ -26,6 +27,12 @@ export const agents: SchemaMigration = {
       .addColumn('last_used_at', 'text')
       .execute();
     await createIndex(db, 'agents_by_vault', 'agents', ['vault_id', 'created_at', 'id']);
+    await db.schema
+      .createIndex('agents_by_name')
+      .unique()
+      .on('agents')
+      .columns(['vault_id', 'name_hash'])
+      .execute();
     await createIndex(db, 'agents_by_status', 'agents', ['vault_id', 'status']);
     await db.schema
       .createIndex('agents_active')

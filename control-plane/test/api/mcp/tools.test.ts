@@ -234,7 +234,7 @@ describe('metadata', () => {
     const { content, answer } = await own.call2025('whoami');
     expect(content).toEqual({
       id: own.id,
-      name: 'builder',
+      name: expect.stringMatching(/^builder /) as string,
       status: 'active',
       ownerId: expect.stringMatching(/^usr_/),
       grants: [GITHUB],
