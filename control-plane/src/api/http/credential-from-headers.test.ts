@@ -82,8 +82,13 @@ const presented = (...values: string[]) =>
 
 it('presentedToken takes an agent key and an access token of this audience', () => {
   const [key, token] = [newKey('svagent'), newKey('svsess')];
-  expect(presented(`bEARER   ${key}`)).toEqual({ kind: 'key', hash: hashKey(key) });
-  const session = { kind: 'session', hash: hashKey(token), audience: AUDIENCE };
+  expect(presented(`bEARER   ${key}`)).toEqual({
+    kind: 'key',
+    hash: hashKey(key),
+    prefix: `${key.slice(0, 'svagent_'.length + 4)}…`,
+  });
+  const prefix = `${token.slice(0, 'svsess_'.length + 4)}…`;
+  const session = { kind: 'session', hash: hashKey(token), prefix, audience: AUDIENCE };
   expect(presented(`Bearer ${token}`)).toEqual(session);
 });
 
