@@ -116,7 +116,9 @@ describe('a client with a metadata document', () => {
 
   test('a client without a name has its host as name, and a name loses its control characters', async () => {
     const unnamed = describedClient({ client_name: undefined });
-    expect((await open(unnamed.id)).text).toContain(`<strong class="name">localhost:${host.port}</strong>`);
+    expect((await open(unnamed.id)).text).toContain(
+      `<strong class="name"><bdi>localhost:${host.port}</bdi></strong>`,
+    );
     const turned = describedClient({ client_name: 'a\u202Eb\nc' });
     expect((await open(turned.id)).text).toContain('a b c');
   });

@@ -170,7 +170,7 @@ test.each([
     onceAtCommit(/^insert into "agents"/, fault);
     expectUnavailable(await makeAgent(name), 'UNAVAILABLE');
     expect([await named(name), (await eventsOf('AGENT_CREATED')) - before]).toEqual([done, done]);
-    expect((await makeAgent('after')).status).toBe(201);
+    expect((await makeAgent(`after ${fault}`)).status).toBe(201);
   },
 );
 
