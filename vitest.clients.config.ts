@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { quickFolder } from './test-kit/src/quick-folder.ts';
 import { projects, reporters } from './vitest.config.ts';
 
-// Programs that other people wrote, mutated clients, and webhooks with planted faults: each is started for its test.
+// Programs as their users start them: by other authors, of the documentation, npm start, mutated clients, faulty webhooks.
 export default defineConfig(() => {
   process.env['TMPDIR'] = quickFolder();
   return {

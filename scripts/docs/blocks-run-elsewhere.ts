@@ -41,7 +41,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/deploy/postgresql.md', why: POSTGRES },
   { page: 'docs/deploy/one-machine.md', begins: 'useradd', why: ROOT_USER },
   { page: 'docs/deploy/one-machine.md', begins: 'systemctl', why: ROOT_USER },
-  { page: 'docs/quickstart.md', begins: 'npm ci', why: 'compose/test/start.test.ts starts the pair so' },
+  {
+    page: 'docs/quickstart.md',
+    begins: 'npm ci',
+    why: 'compose/test/start.clients.test.ts starts the pair so',
+  },
   {
     page: 'docs/guides/claude-code.md',
     begins: 'claude',
