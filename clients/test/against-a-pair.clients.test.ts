@@ -85,11 +85,11 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
 
   test.skipIf(missing)('names the code of a denial, by the control plane and by the webhook', async () => {
     const serviceName = `nothing stored ${randomToken(6)}`;
-    const { env } = await agents.agent(serviceName);
     await agents.pair.admin.call('POST', '/api/tokens', {
       serviceName,
       tokenType: 'PlainText',
     });
+    const { env } = await agents.agent(serviceName);
     const wrong = `svagent_${'A'.repeat(43)}`;
     const outcomes = await drive(env, [
       { call: 'get', service: 'github' },

@@ -1,3 +1,5 @@
+import { shellWord } from '@svault/shared';
+
 /** Where a pair keeps its files, and how its owner gets at them. */
 export interface PairPlace {
   /** Ends "its files are in". */
@@ -12,7 +14,7 @@ export interface PairPlace {
 /** The pair that `npm start` runs. @param dir absolute, so that the lines work from any folder */
 export const pairInFolder = (dir: string): PairPlace => ({
   files: dir,
-  showAdminKey: `cat ${inShell(`${dir}/admin.key`)}`,
+  showAdminKey: `cat ${shellWord(`${dir}/admin.key`)}`,
   svault: './svault',
   stopping: 'Ctrl-C stops both; the next start goes on with the same files.',
 });
@@ -56,6 +58,3 @@ svault is running; its files are in ${place.files}
 ${place.stopping}
 `;
 }
-
-const inShell = (path: string): string =>
-  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

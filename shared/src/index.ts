@@ -31,6 +31,7 @@ export {
 } from './proxy-headers.ts';
 export { Secret } from './secret.ts';
 export { didYouMean, nearNames } from './near-names.ts';
+export { shellWord } from './shell-word.ts';
 export { isServiceName } from './service-name.ts';
 
 export { contentDigest, verifyContentDigest } from './signing/content-digest.ts';

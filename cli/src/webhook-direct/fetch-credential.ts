@@ -1,3 +1,4 @@
+import { shellWord } from '@svault/shared';
 import type { ApiClient } from '../api/api-client.ts';
 import { orElse } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -21,7 +22,7 @@ export async function fetchCredential(
 }
 
 const withoutGrant = (name: string): string =>
-  `this agent has no grant for ${name}: svault ls lists those it has, and its owner makes one with svault grant AGENT ${name}`;
+  `this agent has no grant for ${name}: svault ls lists those it has, and its owner makes one with svault grant AGENT ${shellWord(name)}`;
 
 /** Where the one who refuses cannot know what the reader of it can do. */
 function adviceOn(code: string | undefined, name: string, kind: 'admin' | 'agent'): string | undefined {
@@ -31,9 +32,9 @@ function adviceOn(code: string | undefined, name: string, kind: 'admin' | 'agent
         ? 'an admin’s login keeps no key that opens a sealed one: use it as the agent it is for'
         : 'where it is sealed, its recipients and svault agents edit --sealing-key have to name this login’s key';
     case 'GRANT_EXPIRED':
-      return `here that is svault grant AGENT ${name}`;
+      return `here that is svault grant AGENT ${shellWord(name)}`;
     case 'EMPTY_TOKEN':
-      return `svault set ${name} stores one`;
+      return `svault set ${shellWord(name)} stores one`;
     default:
       return undefined;
   }

@@ -1,4 +1,4 @@
-import { type Clock, type Id, formatTime, newId, parseTime } from '@svault/shared';
+import { type Clock, type Id, formatTime, newId, parseTime, shellWord } from '@svault/shared';
 import { eventBy } from '../core/actor.ts';
 import type { NewAuditEvent } from '../core/audit-event.ts';
 import { ownOf, recordChange } from '../core/change.ts';
@@ -36,7 +36,7 @@ export async function createGrant(
     throw new ApiError(
       'CONFLICT',
       `Agent \`${name}\` has a grant for \`${serviceName}\` already. To change when it ends, run ` +
-        `\`svault grant ${name} ${serviceName} --renew --expires 1h\`.`,
+        `\`svault grant ${shellWord(name)} ${shellWord(serviceName)} --renew --expires 1h\`.`,
     );
   return grant;
 }

@@ -1,4 +1,4 @@
-import { type Clock, didYouMean, formatTime } from '@svault/shared';
+import { type Clock, didYouMean, formatTime, shellWord } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
 import { eventBy } from '../core/actor.ts';
 import { ownOf, recordChange } from '../core/change.ts';
@@ -86,7 +86,7 @@ export async function requireToken(
   const suggestion = didYouMean(serviceName, await tokens.names(vaultId, MAX_SUGGESTED_FROM));
   throw new ApiError(
     'INVALID_ARGUMENT',
-    `There is no credential \`${serviceName}\`.${suggestion} Run \`svault add ${serviceName}\` to store it, or give ` +
+    `There is no credential \`${serviceName}\`.${suggestion} Run \`svault add ${shellWord(serviceName)}\` to store it, or give ` +
       '`--allow-missing` (in the API `allowMissing`) to name it before it is there.',
     { details: { issues: [{ path: 'serviceName', message: 'names no credential of this account' }] } },
   );

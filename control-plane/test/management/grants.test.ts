@@ -143,7 +143,7 @@ describe('one grant per agent and service', () => {
   test('names itself and the command that renews it', async () => {
     await grant({ serviceName: 'github' });
     expect((await grant({ serviceName: 'github' })).json.error).toBe(
-      `Agent \`${agentName}\` has a grant for \`github\` already. To change when it ends, run \`svault grant ${agentName} github --renew --expires 1h\`.`,
+      `Agent \`${agentName}\` has a grant for \`github\` already. To change when it ends, run \`svault grant '${agentName}' github --renew --expires 1h\`.`,
     );
   });
 

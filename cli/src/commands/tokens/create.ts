@@ -1,3 +1,4 @@
+import { shellWord } from '@svault/shared';
 import { z } from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
@@ -87,7 +88,7 @@ const named = <T>(name: string, created: Promise<T>): Promise<T> =>
 const filled = <T>(invocation: Invocation, name: string, stored: Promise<T>): Promise<T> =>
   orElse(stored, (error) => {
     const half = `${name} is named, and its secret may not be stored`;
-    const advice = `svault set ${name} stores it`;
+    const advice = `svault set ${shellWord(name)} stores it`;
     const isInterrupted = error.exit === 'interrupted';
     // After Ctrl-C nothing else is said.
     if (isInterrupted || invocation.signal.aborted) say(invocation, `${half}; ${advice}`);
