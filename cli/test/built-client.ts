@@ -63,7 +63,7 @@ export function testsOfBuiltClient(built: () => BuiltClient): void {
     for (const [args, exit, shown] of [
       [['ag', 'list'], 0, /sampler/],
       [['agents', 'show', 'sampler', '--format', 'json'], 0, /"status": "active"/],
-      [['gr', 'add', 'sampler', 'anything', '--expires', '1h'], 0, /^$/],
+      [['gr', 'add', 'sampler', 'anything', '--expires', '1h', '--allow-missing'], 0, /^$/],
       [['grants', 'list', 'sampler'], 0, /anything/],
       [['gr', 'rm', 'sampler', 'anything'], 0, /^$/],
       [['ag', 'off', 'sampler'], 0, /^$/],
