@@ -60,7 +60,8 @@ def get(address: Address, headers: Mapping[str, str], timeout: float) -> Answer:
     thread = threading.Thread(target=exchange, daemon=True)
     thread.start()
     thread.join(timeout)
-    if not outcome:
+    # The socket's timeout, of the same length, can end first; that of the kernel has an errno.
+    if not outcome or (isinstance(outcome[0], socket.timeout) and outcome[0].errno is None):
         for each in sockets:
             _end(each)
         raise ConnectionFailed(f"{address.host} did not answer within {timeout:g} seconds")
