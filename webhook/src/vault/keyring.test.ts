@@ -80,6 +80,14 @@ describe('a rotation', () => {
     values.forEach((value) => newOnly.unwrap(value, PURPOSE));
   });
 
+  it('rewraps a value that was wrapped before it began and stored behind it', async () => {
+    const early = serving.wrap(utf8('early'), PURPOSE);
+    await rotate(next, async () => {
+      values[0] = early;
+    });
+    expect(Buffer.from(createMasterKeys([next]).unwrap(values[0]!, PURPOSE)).toString()).toBe('early');
+  });
+
   it('leaves nothing that the former key could open, once the running keyring has switched', async () => {
     expect(await rotate(next)).toBe('rotated');
     serving.refresh();
