@@ -40,6 +40,36 @@ test('audit lists what happened, newest first, and only what its filters let thr
   expect(await events('--agent', 'watched', '--to', '2020-01-01T00:00:00Z')).toEqual([]);
 });
 
+test('audit says from where a request came, by which key, and whether the webhook delivered', async () => {
+  const agent = await people.agent('courier', 'present', 'absent');
+  expect((await people.admin.svault(['add', 'present'], { input: 'a secret' })).code).toBe(0);
+  expect((await agent.svault(['get', 'present'])).code).toBe(0);
+  expect((await agent.svault(['get', 'absent'])).code).not.toBe(0);
+  const table = await people.admin.svault([
+    'audit',
+    '--agent',
+    'courier',
+    '--channel',
+    'rest',
+    '--limit',
+    '2',
+  ]);
+  expect(table.out).toMatch(
+    /failed NOT_FOUND\s+absent\s+courier\s+127\.0\.0\.1 rest[^]*success\s+present\s+courier\s+127\.0\.0\.1 rest/,
+  );
+  const { out } = await people.admin.svault(['audit', '--agent', 'courier', '--limit', '1', '--json']);
+  const [{ origin }] = JSON.parse(out) as [{ origin: Record<string, string> }];
+  expect(origin['authenticatedBy']).toBe(`${agent.key.slice(0, 12)}…`);
+  const wide = ['audit', '--request', origin['requestId']!, '--format', 'wide'];
+  expect((await people.admin.svault(wide)).out).toMatch(/^[^]*courier[^]*req_[^]*svagent_[^]*svault\//);
+  for (const filter of [
+    ['--address', '192.0.2.1'],
+    ['--outcome', 'denied'],
+    ['--channel', 'mcp'],
+  ])
+    expect(await events('--agent', 'courier', ...filter)).toEqual([]);
+});
+
 test.each([
   [['--limit', '0'], /--limit takes a whole number/],
   [['--from', 'yesterday'], /--from takes a time as 2026-11-20T12:00:00Z, or how long ago as 90m, 24h or 7d/],

@@ -79,7 +79,7 @@ test.each([
     'providers create --name id --token-url https://id.example/token --client-id x',
     'POST /api/providers\n{"name":"id","tokenUrl":"https://id.example/token","clientId":"x","authMethod":"client_secret_basic","clientSecret":"…"}',
   ],
-  [ADMIN, 'audit --service github --limit 5', 'GET /api/audit?serviceName=github&limit=5'],
+  [ADMIN, 'audit --service github --limit 5', 'GET /api/audit?delivery=true&serviceName=github&limit=5'],
   [ADMIN, 'members rm ada', 'DELETE /api/members/ada'],
   [ADMIN, 'account export', 'GET /api/account/export'],
   [ADMIN, 'doctor', 'GET /readyz'],

@@ -23,7 +23,12 @@ export function cliReference(): string {
     command.outputHelp();
     return [...help.matchAll(/^ {2}\$ (.+)$/gm)].map(([, line]) => line).join('\n');
   };
-  return program.commands.flatMap((command) => pagesOf(command, 'svault', examplesOf)).join('\n\n');
+  // Not those that only the completion of a shell calls.
+  const shown = program
+    .createHelp()
+    .visibleCommands(program)
+    .filter((each) => program.commands.includes(each));
+  return shown.flatMap((command) => pagesOf(command, 'svault', examplesOf)).join('\n\n');
 }
 
 function pagesOf(command: Command, before: string, examplesOf: (command: Command) => string): string[] {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, request as requestOf } from 'node:http';
+import manifest from '../../package.json' with { type: 'json' };
 import { type ExitName, Failure, failed, unavailable } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 
@@ -6,6 +7,7 @@ import type { Invocation } from '../invocation.ts';
 const TIMEOUT_MS = 60_000;
 /** A page of 100 tokens, each with all its notes, is less; so is the largest credential. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const USER_AGENT = `svault/${manifest.version}`;
 
 /**
  * Sends a request and reads its answer whole. Redirects are the caller's to follow: none is followed here, so that no
@@ -44,6 +46,7 @@ function answerTo(
   const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   const headers = {
     accept: 'application/json',
+    'user-agent': USER_AGENT,
     ...(authorization !== undefined && { authorization }),
     // Node says how long a body is of POST and PATCH alone.
     ...(text !== undefined && { 'content-type': 'application/json', 'content-length': text.length }),

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { agentReferred } from '../../api/agents.ts';
+import { referred } from '../../api/resource.ts';
+import { PROXY } from '../../api/resources.ts';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { Failure, Interrupted, usage } from '../../failure.ts';
@@ -20,28 +22,42 @@ const eventSchema = z.looseObject({
   timestamp: z.string(),
   outcome: z.string(),
   agentId: text,
+  agentName: text,
   proxyId: text,
   userId: text,
   serviceName: text,
   count: z.number().optional(),
   detail: z.looseObject({}).optional(),
+  origin: z
+    .looseObject({ requestId: text, channel: text, address: text, authenticatedBy: text, userAgent: text })
+    .default({}),
+  delivery: z.looseObject({ status: z.string(), code: text }).optional(),
 });
 type Event = z.infer<typeof eventSchema>;
 
 const whatOf = ({ eventType, count = 1 }: Event): string =>
   count > 1 ? `${eventType} ×${count}` : eventType;
-const byOf = ({ agentId, proxyId, userId }: Event): string => agentId ?? proxyId ?? userId ?? '';
-/** Members that have a column of their own, or that say nothing to people. */
-const IN_COLUMNS = ['seq', 'id', 'eventType', 'timestamp', 'outcome', 'agentId', 'proxyId', 'userId'];
-const OTHERS = [...IN_COLUMNS, 'serviceName', 'count', 'detail', 'hash'];
-
-/** All else that is known of it: where it came from, and its details. */
-function detailsOf(event: Event): string {
-  const { detail = {}, ...members } = event;
-  const more = Object.entries(members).filter(([name]) => !OTHERS.includes(name));
-  return [...more, ...Object.entries(detail)]
+const byOf = ({ agentName, agentId, proxyId, userId, origin }: Event): string =>
+  agentName ?? agentId ?? proxyId ?? userId ?? origin.authenticatedBy ?? '';
+const fromOf = ({ origin: { address, channel } }: Event): string =>
+  [address, channel].filter((part) => part !== undefined).join(' ');
+const detailsOf = ({ detail = {} }: Event): string =>
+  Object.entries(detail)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ');
+
+const DELIVERIES: Readonly<Record<string, string>> = {
+  delivered: 'success',
+  pending: 'not fetched yet',
+  not_fetched: 'not fetched',
+  unknown: 'allowed, delivery unknown',
+};
+
+/** An issued ticket is a success only where the webhook's log says that the credential was delivered. */
+function outcomeOf({ outcome, delivery }: Event): string {
+  if (delivery === undefined) return outcome;
+  const { status, code } = delivery;
+  return DELIVERIES[status] ?? [status, code].filter((part) => part !== undefined).join(' ');
 }
 
 const EVENTS: Shape<Event> = {
@@ -50,15 +66,19 @@ const EVENTS: Shape<Event> = {
     { title: 'what', of: whatOf },
     {
       title: 'outcome',
-      of: ({ outcome }) => outcome,
-      tone: ({ outcome }) => (outcome === 'success' ? undefined : 'yellow'),
+      of: outcomeOf,
+      tone: (event) => (outcomeOf(event) === 'success' ? undefined : 'yellow'),
       whole: true,
     },
     { title: 'credential', of: ({ serviceName = '' }) => serviceName },
     { title: 'by', of: byOf },
+    { title: 'from', of: fromOf },
     { title: 'detail', of: detailsOf },
     { title: 'id', of: ({ id }) => id, wide: true },
     { title: 'number', of: ({ seq }) => String(seq), wide: true },
+    { title: 'request', of: ({ origin }) => origin.requestId ?? '', wide: true },
+    { title: 'key or session', of: ({ origin }) => origin.authenticatedBy ?? '', wide: true },
+    { title: 'user agent', of: ({ origin }) => origin.userAgent ?? '', wide: true },
   ],
   name: ({ id }) => id,
   none: 'nothing of that kind has happened',
@@ -66,8 +86,13 @@ const EVENTS: Shape<Event> = {
 
 interface Options {
   readonly agent?: string;
+  readonly proxy?: string;
   readonly service?: string;
   readonly type?: string;
+  readonly outcome?: string;
+  readonly channel?: string;
+  readonly address?: string;
+  readonly request?: string;
   readonly from?: string;
   readonly to?: string;
   readonly limit?: string;
@@ -88,17 +113,21 @@ export const listEvents: Run<[], Options> = async (invocation, _, options) => {
   printList(invocation, await client.readAll(path, eventSchema, Number(limit)), EVENTS);
 };
 
-async function pathFor(client: ApiClient, { agent, service, type, from, to }: Options): Promise<string> {
+async function pathFor(client: ApiClient, options: Options): Promise<string> {
+  const { agent, proxy, service, type, outcome, channel, address, request, from, to, follow } = options;
   const nowMs = Date.now();
   const query = given({
+    ...{ outcome, channel, address, requestId: request },
+    // Of an event that has just been written, nobody knows yet what becomes of its ticket.
+    delivery: follow === true ? undefined : 'true',
     agentId: agent === undefined ? undefined : (await agentReferred(client, agent)).id,
+    proxyId: proxy === undefined ? undefined : (await referred(client, PROXY, proxy)).id,
     serviceName: service === undefined ? undefined : serviceNameFrom(service),
     eventType: type?.toUpperCase().replaceAll('-', '_'),
     from: from === undefined ? undefined : timeFrom(from, nowMs, '--from'),
     to: to === undefined ? undefined : timeFrom(to, nowMs, '--to'),
   });
-  const search = new URLSearchParams(query as Record<string, string>).toString();
-  return search === '' ? '/api/audit' : `/api/audit?${search}`;
+  return `/api/audit?${new URLSearchParams(query as Record<string, string>).toString()}`;
 }
 
 const PAUSE_MS = 2_000;
@@ -135,7 +164,15 @@ function lineOf({ flags }: Invocation, event: Event): string {
   if (flags.format === 'json') return jsonText(event).replaceAll(/\n\s*/g, '').concat('\n');
   if (flags.format === 'name') return `${plainLine(event.id)}\n`;
   const { timestamp, outcome, serviceName = '-' } = event;
-  const words = [timestamp, whatOf(event), outcome, serviceName, byOf(event), detailsOf(event)];
+  const words = [
+    timestamp,
+    whatOf(event),
+    outcome,
+    serviceName,
+    byOf(event),
+    fromOf(event),
+    detailsOf(event),
+  ];
   return `${plainLine(words.join('  ')).trimEnd()}\n`;
 }
 

@@ -14,7 +14,12 @@ export const auditCommand = (action: Action): Command =>
         options: [
           ['--agent <agent>', 'only of this agent, by its name or id'],
           ['--service <service>', 'only about this credential'],
+          ['--proxy <proxy>', 'only of this proxy, by its name or id'],
           ['--type <type>', 'only events of this type, such as AGENT_CREDENTIAL_ACCESS'],
+          ['--outcome <outcome>', 'only success, denied, rate_limited or error'],
+          ['--channel <channel>', 'only requests that came by rest, mcp, proxy, cli or console'],
+          ['--address <address>', 'only requests from this address'],
+          ['--request <id>', 'only this request, by the id in its response and in its error (req_…)'],
           ['--from <time>', 'only from then on: 2026-11-20T12:00:00Z, or how long ago: 90m, 24h, 7d'],
           ['--to <time>', 'only before then'],
           ['--limit <count>', 'how many (default: 50)'],
@@ -23,6 +28,7 @@ export const auditCommand = (action: Action): Command =>
         examples: [
           'svault audit --agent ci --from 24h',
           'svault audit --service github --type AGENT_CREDENTIAL_ACCESS --limit 200',
+          'svault audit --address 203.0.113.7 --format wide',
           'svault audit --follow --json | jq .eventType',
         ],
         isDefault: true,
