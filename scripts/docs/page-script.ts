@@ -17,7 +17,7 @@ stop() { local running; running=$(jobs -p); [ -z "$running" ] || kill $running; 
 trap stop EXIT
 umask 077
 openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out app.pem
-jq -n --rawfile key app.pem '{ client_email: "me@example.iam.gserviceaccount.com", private_key: $key }' > key.json
+jq -n --rawfile key app.pem '{ type: "service_account", client_email: "me@example.iam.gserviceaccount.com", private_key: $key }' > key.json
 `;
 
 /** Where the programs listen, by the port that pages show. */
