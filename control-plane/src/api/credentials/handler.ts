@@ -53,17 +53,16 @@ export function createCredentialHandler(options: {
 
   /**
    * 307 to the webhook, or 200 for a client that prefers JSON or asks for no redirect: many HTTP clients take the key along
-   * to the webhook's host. Both bodies have the members of MCP's `get_credential`.
+   * to the webhook's host. The body has the members of MCP's `get_credential`.
    */
   function sendTicket(
     res: ServerResponse,
     { url, expiresAt }: Extract<Decision, { readonly outcome: 'ticket' }>,
     redirect = !prefersJson(res.req.headers.accept),
   ): void {
-    const members = `{"url":${JSON.stringify(url)},"method":"GET","expiresAt":"${formatTime(expiresAt)}"`;
-    if (!redirect) return respond(res, { status: 200, headers: negotiated, body: `${members}}` });
-    const body = `${members},"code":"FOLLOW_REDIRECT"}`;
-    respond(res, { status: 307, headers: [...negotiated, 'Location', url], body });
+    const body = `{"url":${JSON.stringify(url)},"method":"GET","expiresAt":"${formatTime(expiresAt)}"}`;
+    if (redirect) respond(res, { status: 307, headers: [...negotiated, 'Location', url], body });
+    else respond(res, { status: 200, headers: negotiated, body });
   }
 
   return withStaticHeaders(staticHeaders, handle);
