@@ -86,4 +86,31 @@ describe.skipIf(!hasTerminal)(`at a terminal${WITHOUT}`, () => {
     expect(await remove('y\r')).toMatch(/\nexit 0\necho $/m);
     expect((await stage.admin.svault(['show', 'github'])).code).toBe(4);
   });
+
+  test('a new secret keeps the restrictions that a person confirms, and is not stored where they say no', async () => {
+    const strict = ['--delivery', 'proxy-only', '--allow-host', 'a.example', '--allow-header', 'x-key'];
+    await stage.admin.svault(['add', 'kept', ...strict], { input: 'a secret that is long enough' });
+    const held = async (): Promise<unknown> =>
+      (JSON.parse((await stage.admin.svault(['show', 'kept', '--json'])).out) as { webhook: unknown })
+        .webhook;
+    const set = (...typed: readonly (readonly [RegExp, string])[]): Promise<string> =>
+      atTerminal('set kept', typed, {
+        SVAULT_KEY: stage.pair.adminKey,
+        SVAULT_WEBHOOK_URL: stage.pair.webhookUrl,
+      });
+    expect(await set([/\[Y\/n\]/, 'n\r'])).toBe(
+      'kept is stored with:\n  --delivery proxy-only\n  --allow-host a.example\n  --allow-header x-key\n' +
+        'Keep these? [Y/n] n\nnothing is stored; give the options that it is to have instead\nexit 130\necho \n',
+    );
+    expect(await held()).toMatchObject({ version: 1 });
+    expect(await set([/\[Y\/n\]/, '\r'], [/Value of kept: /, 'another one, as long as that\r'])).toMatch(
+      /as version 2\nexit 0\necho \n$/,
+    );
+    expect(await held()).toMatchObject({
+      version: 2,
+      delivery: 'proxy-only',
+      allowedHosts: ['a.example'],
+      allowedHeaders: ['x-key'],
+    });
+  });
 });

@@ -74,35 +74,87 @@ describe('set', () => {
     expect(err).toMatch(/there is no token nobody; svault ls/);
   });
 
-  test('drops no restriction unless that is said', async () => {
-    const strict = ['--delivery', 'proxy-only', '--allow-host', 'https://a.example'];
-    await add('strict', ...strict, '--allow-header', 'x-key');
-    expect((await json('show', 'strict')).webhook).toMatchObject({ allowedHosts: ['a.example'] });
-    const silent = await svault(['set', 'strict'], { input: 'new' });
-    expect(silent).toMatchObject({ code: 2, out: '' });
-    expect(silent.err).toMatch(/nothing that strict was stored with is carried over: /);
-    expect(silent.err).toMatch(/delivered proxy-only: .*--delivery any; .*a\.example: .*--allow-host none/);
-    const half = ['set', 'strict', '--allow-host', 'a.example', '--delivery', 'any'];
-    const err = expect.stringMatching(/may put it in x-key/) as string;
-    expect(await svault(half, { input: 'new' })).toMatchObject({ code: 2, err });
-    expect((await json('show', 'strict')).webhook).toMatchObject({ version: 1, delivery: 'proxy-only' });
-    const said = ['--delivery', 'any', '--allow-host', 'none'];
-    expect(await svault(['set', 'strict', ...said], { input: 'new' })).toMatchObject({ code: 0 });
-    expect((await json('show', 'strict')).webhook).toMatchObject({ version: 2, allowedHosts: [] });
+  describe('of what is restricted', () => {
+    const restricted = async (name: string): Promise<void> => {
+      const strict = [
+        '--delivery',
+        'proxy-only',
+        '--allow-host',
+        'https://a.example/',
+        '--allow-host',
+        'b.example',
+      ];
+      await add(name, ...strict, '--allow-header', 'x-key');
+    };
+    const LONG = 'a secret that is long enough';
+    const held = async (name: string): Promise<unknown> => (await json('show', name)).webhook;
+
+    test('is refused with the one command line that keeps all restrictions, and that line does', async () => {
+      await restricted('strict one');
+      const { code, out, err } = await svault([
+        'set',
+        'strict one',
+        '--value',
+        'hunter2',
+        '--type',
+        'PlainText',
+      ]);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      const flags =
+        '--delivery proxy-only --allow-host a.example --allow-host b.example --allow-header x-key';
+      expect(err).toBe(
+        `error: the restrictions of strict one are sealed with its secret, so a new secret needs them again: svault set 'strict one' --type PlainText ${flags}\n`,
+      );
+      expect(await held('strict one')).toMatchObject({ version: 1 });
+      const again = ['set', 'strict one', '--type', 'PlainText', ...flags.split(' ')];
+      expect(await svault(again, { input: LONG })).toMatchObject({ code: 0 });
+      expect(await held('strict one')).toMatchObject({
+        version: 2,
+        delivery: 'proxy-only',
+        allowedHosts: ['a.example', 'b.example'],
+        allowedHeaders: ['x-key'],
+      });
+    });
+
+    test('needs only those that the command line does not say', async () => {
+      await restricted('strict half');
+      const { err } = await svault(['set', 'strict half', '--allow-host', 'c.example'], { input: 'new' });
+      expect(err).toMatch(
+        /: svault set 'strict half' --allow-host c\.example --delivery proxy-only --allow-header x-key\n$/,
+      );
+      const said = ['--delivery', 'any', '--allow-host', 'none'];
+      expect(await svault(['set', 'strict half', ...said], { input: LONG })).toMatchObject({ code: 0 });
+      expect(await held('strict half')).toMatchObject({ version: 2, delivery: 'any', allowedHosts: [] });
+    });
+
+    test('names files for what only its owner has: recipients and the secrets of a refresh', async () => {
+      const jwt = ['--type', 'JWT', '--field', 'provider.tokenUrl=https://login.example/t'];
+      await add('with-provider', ...jwt, '--field', 'provider.clientId=c1', '--field', 'refreshToken=r');
+      const silent = await svault(['set', 'with-provider'], { input: 'new', isPerson: true });
+      expect(silent.code).toBe(2);
+      expect(silent.err).toMatch(
+        / --field provider\.tokenUrl=https:\/\/login\.example\/t --field provider\.clientId=c1 .*--field refreshToken=@FILE\n$/,
+      );
+      const said = await svault(['set', 'with-provider', '--field', 'provider=none'], { input: 'new' });
+      expect(said).toMatchObject({ code: 0 });
+      await add('for-one', '--recipient', JSON.stringify(createSealingKey().publicJwk));
+      expect((await json('show', 'for-one')).webhook).toMatchObject({ delivery: 'sealed' });
+      expect(await svault(['set', 'for-one'], { input: 'new', isPerson: true })).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/svault set for-one --delivery sealed --recipient @FILE\n$/),
+      });
+    });
   });
 
-  test('drops no provider and no recipient unless that is said', async () => {
-    const jwt = ['--type', 'JWT', '--field', 'provider.tokenUrl=https://login.example/t'];
-    await add('with-provider', ...jwt, '--field', 'provider.clientId=c1');
-    const silent = await svault(['set', 'with-provider'], { input: 'new' });
-    expect(silent).toMatchObject({ code: 2, err: expect.stringMatching(/login\.example\/t as c1: /) });
-    const said = await svault(['set', 'with-provider', '--field', 'provider=none'], { input: 'new' });
-    expect(said).toMatchObject({ code: 0 });
-    await add('for-one', '--recipient', JSON.stringify(createSealingKey().publicJwk));
-    expect((await json('show', 'for-one')).webhook).toMatchObject({ delivery: 'sealed' });
-    expect(await svault(['set', 'for-one'], { input: 'new' })).toMatchObject({
+  test('a host may be an address to copy, without a path', async () => {
+    await add('copied', '--allow-host', 'https://API.example:443/', '--allow-host', 'HTTP://b.example:8080');
+    expect((await json('show', 'copied')).webhook).toMatchObject({
+      allowedHosts: ['api.example', 'http://b.example:8080'],
+    });
+    const path = ['set', 'copied', '--allow-host', 'https://api.example/mcp'];
+    expect(await svault(path, { input: 'new' })).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/give --recipient again, or --delivery any/),
+      err: 'error: --allow-host takes a host and no path: write api.example\n',
     });
   });
 
@@ -317,7 +369,9 @@ describe('while the webhook is away', () => {
     expect(await svault(['set', 'kept'], { input: 'x' })).toMatchObject({ code: 5, out: '' });
     const added = await svault(['add', 'half'], { input: 'x' });
     expect(added).toMatchObject({ code: 5, out: '' });
-    expect(added.err).toMatch(/half is named, and its secret may not be stored: .*; svault set half stores/);
+    expect(added.err).toMatch(
+      /half is named, and its secret may not be stored: .*; svault set half stores/,
+    );
     expect((await svault(['ls'])).err).toMatch(/the webhook said nothing of them/);
   });
 

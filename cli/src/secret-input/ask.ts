@@ -25,6 +25,10 @@ export async function confirm(
   throw new Interrupted();
 }
 
+/** Asks a person whether to go on as is proposed: Enter means yes. Only on a terminal. @throws Failure interrupted */
+export const agrees = async (invocation: Invocation, question: string): Promise<boolean> =>
+  /^(y(es)?)?$/i.test((await askLine(invocation, `${question} [Y/n]`)).trim());
+
 /**
  * Asks a person for a line; what they type is shown, on stderr as the question is. Only on a terminal.
  * @throws Failure interrupted for Ctrl-C, and for Ctrl-D or the end of the input

@@ -36,11 +36,6 @@ export function allowedHostFor({ protocol, hostname, port }: Origin): string {
   return protocol === 'https:' ? host : `${protocol}//${host}`;
 }
 
-/** The one spelling of an entry that a person wrote with `https://`, which every entry means. */
-export function withoutHttps(entry: string): string {
-  return entry.replace(/^https:\/\//, '');
-}
-
 function originOf(entry: string): Origin | undefined {
   const [, http, hostname = '', port = ''] = ENTRY.exec(entry) ?? [];
   if (Number(port) > MAX_PORT) return undefined;

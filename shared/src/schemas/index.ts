@@ -25,7 +25,7 @@ export {
   timeSchema,
   versionSchema,
 } from './members.ts';
-export { allowedHostFor, isAllowedDestination, isAllowedHost, withoutHttps } from './allowed-hosts.ts';
+export { allowedHostFor, isAllowedDestination, isAllowedHost } from './allowed-hosts.ts';
 export {
   allowedHeadersSchema,
   allowedHostsSchema,

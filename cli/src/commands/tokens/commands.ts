@@ -85,7 +85,7 @@ export const setToken = (action: Action, name = 'set'): Command =>
   addSecretOptions(
     new Command(name)
       .description(
-        'replace the secret of a token at the webhook (admin); what the old one was stored with is not carried over',
+        'replace the secret of a credential at the webhook (admin); asks whether its restrictions stay, or wants them again',
       )
       .argument('<service>', SERVICE)
       .addOption(new Option('--type <type>', 'what it is (default: as it was)').choices(TOKEN_TYPES)),

@@ -1,5 +1,5 @@
 import { parseWireObject } from '@svault/shared';
-import { withoutHttps } from '@svault/shared/schemas';
+import { allowedHostFor } from '@svault/shared/schemas';
 import { usage } from '../../failure.ts';
 import { given } from '../../json-in.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -40,10 +40,14 @@ export async function givenRecord(invocation: Invocation, options: SecretOptions
     members = withMember(members, path, fieldValue(field, read));
   }
   members = merged(options.presetMembers ?? {}, members);
-  const { allowedHosts } = members;
+  warnOfAnyHost(invocation, members);
+  return { members, withoutProvider: fields.length < (options.field ?? []).length };
+}
+
+/** What `*` among the hosts comes to is said whenever a record is stored with it. */
+export function warnOfAnyHost(invocation: Invocation, { allowedHosts }: Members): void {
   if (Array.isArray(allowedHosts) && allowedHosts.includes('*'))
     say(invocation, 'warning: with * a proxy may send this credential to any host on the internet');
-  return { members, withoutProvider: fields.length < (options.field ?? []).length };
 }
 
 /**
@@ -107,7 +111,7 @@ const warnOfArguments = (invocation: Invocation, flag: string): void =>
   );
 
 /** For `--allow-host` and `--allow-header`: an empty list, said out loud. */
-const NONE = 'none';
+export const NONE = 'none';
 
 /**
  * The settings that are sealed with a secret, from the command line. Recipients alone mean sealed delivery.
@@ -120,7 +124,7 @@ async function restrictionsFrom(options: SecretOptions): Promise<Members> {
   return given({
     delivery,
     recipients: recipients.length > 0 ? recipients : undefined,
-    allowedHosts: allowHost && listed('--allow-host', allowHost).map(withoutHttps),
+    allowedHosts: allowHost && listed('--allow-host', allowHost).map(hostFrom),
     allowedHeaders: allowHeader && listed('--allow-header', allowHeader),
     allowShortSecret,
     expiryTime: expiresAt,
@@ -131,4 +135,13 @@ function listed(flag: string, values: readonly string[]): readonly string[] {
   if (!values.includes(NONE)) return values;
   if (values.length === 1) return [];
   throw usage(`${flag} none cannot be combined`);
+}
+
+/** An entry of `allowedHosts`; people copy it from an address, which has more. @throws Failure usage */
+function hostFrom(text: string): string {
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  if (url === null) return text;
+  const host = allowedHostFor(url);
+  if (url.href === `${url.origin}/`) return host;
+  throw usage(`--allow-host takes a host and no path: write ${host}`);
 }

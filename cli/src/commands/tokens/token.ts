@@ -15,7 +15,14 @@ const heldSchema = z.looseObject({
   updatedAt: z.string(),
   expiryTime: z.string().optional(),
   reauthNeeded: z.boolean().optional(),
-  provider: z.looseObject({ tokenUrl: z.string(), clientId: z.string() }).optional(),
+  provider: z
+    .looseObject({
+      tokenUrl: z.string(),
+      clientId: z.string(),
+      authMethod: z.string().optional(),
+      mediated: z.boolean().optional(),
+    })
+    .optional(),
 });
 export type HeldRecord = z.infer<typeof heldSchema>;
 
