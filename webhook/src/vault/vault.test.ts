@@ -97,6 +97,12 @@ describe('deletion', () => {
     const outcomes = db.prepare(`SELECT outcome FROM audit_log WHERE event_type = 'CREDENTIAL_DELETED'`);
     expect(outcomes.pluck().all()).toEqual(['success']);
   });
+
+  it('of another version than the live one is a conflict, and deletes nothing', async () => {
+    await vault.put('a', plain('first'), options);
+    await expect(vault.delete('a', 2)).rejects.toMatchObject({ code: 'VERSION_CONFLICT' });
+    expect(value('a')).toBe('first');
+  });
 });
 
 describe('former versions', () => {
@@ -112,6 +118,15 @@ describe('former versions', () => {
     expect(await vault.restore('b')).toBeUndefined();
     expect(await vault.purgeExpired()).toBe(2);
     expect([stored(), value('a')]).toEqual([1, 'second']);
+  });
+
+  it('leave no bytes in the file once they are erased', async () => {
+    await vault.put('a', plain('first'), options);
+    const former = db.prepare<[], Buffer>('SELECT body FROM records').pluck().get()!;
+    await vault.put('a', plain('second'), options);
+    expect(db.serialize().includes(former)).toBe(true);
+    await vault.purge('a');
+    expect(db.serialize().includes(former)).toBe(false);
   });
 
   it('are restored unchanged, whatever the clock did in the meantime', async () => {
