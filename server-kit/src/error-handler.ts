@@ -3,8 +3,8 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from './logger.ts';
 import { requestIdOf } from './request-id.ts';
 import { JSON_CONTENT, respond } from './respond.ts';
-import { isStorageFailure } from './sqlite.ts';
-import { StorageFailure } from './storage-failure.ts';
+import { isDiskFull, isStorageFailure } from './sqlite.ts';
+import { DiskFull, StorageFailure } from './storage-failure.ts';
 
 /**
  * Responds to every error with what {@link createRefusalReader} returns for it, as `{ error, code, …details, requestId }`.
@@ -92,7 +92,10 @@ export function createRefusalReader<Code extends string>(
       return { status: statusOf[code], code, message, details };
     }
     if (error instanceof StorageFailure || isStorageFailure(error)) {
-      const message = 'the database cannot take this now; try again';
+      const message =
+        error instanceof DiskFull || isDiskFull(error)
+          ? 'the disk of the database is full; try again once there is room'
+          : 'the database cannot take this now; try again';
       const details = { retryAfter: STORAGE_RETRY_SECONDS };
       return { status: statusOf[storageFailure], code: storageFailure, message, details };
     }

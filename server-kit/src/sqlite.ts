@@ -91,6 +91,10 @@ export function isStorageFailure(error: unknown): boolean {
   return FAILURES.some((code) => error.code === code || error.code.startsWith(`${code}_`));
 }
 
+/** Whether the database found no room on its disk. */
+export const isDiskFull = (error: unknown): boolean =>
+  error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
+
 /** Whether another process held the file for longer than the busy timeout. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');

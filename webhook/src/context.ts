@@ -1,4 +1,5 @@
 import { aeadReady } from '@svault/server-kit/aead';
+import { createDiskProbe } from '@svault/server-kit/disk-probe';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
@@ -141,6 +142,7 @@ function buildContext(
   const restoredAtMs = auditStore.epochs().findLast(({ restored }) => restored)?.startedAtMs;
 
   const probe = db.prepare('SELECT 1 FROM master_keys');
+  const probeDisk = createDiskProbe(db.name, clock);
   return {
     ...base,
     config,
@@ -174,7 +176,11 @@ function buildContext(
     latestMs,
     claimOnce: createClaimOnce({ ...base, bindings, claims, floor }),
     isFresh: createFreshnessCheck({ floor, restoredAtMs }),
-    isReady: (): boolean => db.open && probe.get() !== undefined && bindings.isAuthentic(),
+    isReady: async (): Promise<boolean> => {
+      if (!db.open || probe.get() === undefined || !bindings.isAuthentic()) return false;
+      await probeDisk();
+      return true;
+    },
     close,
   };
 }

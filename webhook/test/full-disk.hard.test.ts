@@ -98,6 +98,34 @@ const SECRET = 'the secret of the record';
 
 for (const [what, make, possible] of PLACES) describe.skipIf(!possible)(`on ${what}`, () => testsOn(make));
 
+test.skipIf(!PLACES[0][2])(
+  'on a small disk, /readyz is 503 with the reason while it is full, and 200 once there is room',
+  async () => {
+    const disk = smallDisk();
+    const webhook = await boundWebhook({ env: { SV_WEBHOOK_DATA_DIR: disk.dir } });
+    cleanUps.push(() => webhook.remove());
+    const ready = async (): Promise<unknown[]> => {
+      // Past the pause between two trial writes.
+      webhook.clock.advance(2_000);
+      const { status, json } = await webhook.send('/readyz');
+      return [status, json.error ?? json.status];
+    };
+    expect(await ready()).toEqual([200, 'ok']);
+    // A checkpoint makes room in between.
+    const whileFull = (): Promise<unknown> => {
+      disk.shrink(0);
+      return ready();
+    };
+    await expect
+      .poll(whileFull)
+      .toEqual([503, 'the disk of the database is full; try again once there is room']);
+    disk.widen();
+    expect(await ready()).toEqual([200, 'ok']);
+    await webhook.stop();
+    expect(readdirSync(disk.dir).filter((name) => name.includes('probe'))).toEqual([]);
+  },
+);
+
 function testsOn(make: () => TightPlace): void {
   async function webhookIn(place: TightPlace): Promise<BoundWebhook> {
     const webhook = await boundWebhook({

@@ -24,7 +24,7 @@ export interface Database {
   readonly auditCommit: AuditCommit;
   readonly leaderLease: LeaderLease;
   readonly outages: SharedOutages;
-  /** Rejects where the database cannot be read; costs the same for any size of it. */
+  /** Rejects where the database cannot be read, or its disk is full; costs the same for any size of it. */
   answers(): Promise<void>;
   close(): Promise<void>;
 }

@@ -221,6 +221,30 @@ test.each([
   expect((await agent.get('github')).status).toBe(307);
 });
 
+test('/readyz is 503 from the first write that finds the disk full, and 200 again once there is room', async () => {
+  const tables = ['audit_events', 'schema_migrations'];
+  const ready = async (): Promise<unknown[]> => {
+    // Past the pause between two trial writes.
+    linked.clock.advance(2_000);
+    const { status, json } = await service.anyone('GET', '/readyz');
+    return [status, json.error ?? json.status];
+  };
+  await state().run(`
+    CREATE OR REPLACE FUNCTION disk_is_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION USING ERRCODE = '53100';
+    END $$`);
+  for (const table of tables)
+    await state().run(
+      `CREATE TRIGGER disk_is_full BEFORE INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION disk_is_full()`,
+    );
+  expectUnavailable(await agent.get('github'), 'AUDIT_UNAVAILABLE');
+  expect(await ready()).toEqual([503, 'the disk of the database is full; try again once there is room']);
+  for (const table of tables) await state().run(`DROP TRIGGER disk_is_full ON ${table}`);
+  expect(await ready()).toEqual([200, 'ok']);
+  expect(await state().value('SELECT count(*) FROM schema_migrations WHERE id < 0')).toBe(0);
+  expect((await agent.get('github')).status).toBe(307);
+});
+
 test('on a read-only server, such as a standby, reads succeed and writes are 503', async () => {
   const database = new URL(linked.place.env['SV_DATABASE_URL'] ?? '').pathname.slice(1);
   await state().run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);

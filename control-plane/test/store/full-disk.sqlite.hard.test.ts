@@ -7,6 +7,7 @@ import { type TestPair, startPair } from '@svault/test-kit/pair';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inDatabase } from '../support/database-files.ts';
 import { type Call, clientOf } from '../support/management-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 import { type PairAgent, agentOn, grant, storeOn } from '../support/pair-agents.ts';
 
 /*
@@ -110,7 +111,9 @@ describe.skipIf(disk === undefined)('a full disk under the control plane', () =>
     tickets++;
     expect(rows()).toBe(tickets);
     expect((await admin('GET', '/api/audit/verify')).json).toMatchObject({ intact: true });
-    expect((await admin('POST', '/api/agents', { body: { name: 'room again' } })).status).toBe(201);
+    expect((await admin('POST', '/api/agents', { body: { name: uniqueName('room again') } })).status).toBe(
+      201,
+    );
   };
 
   test.each([0, 100, 4_096, 10_000, 40_000, 100_000, 300_000])('with %i bytes left', async (leftBytes) => {
@@ -136,6 +139,16 @@ describe.skipIf(disk === undefined)('a full disk under the control plane', () =>
       '/api/audit/verify',
     ])
       expect([read, (await admin('GET', read)).status]).toEqual([read, 200]);
+    const ready = async () => {
+      // A checkpoint makes room in between.
+      fill(0);
+      // Past the pause between two trial writes.
+      pair.clock.advance(2_000);
+      return (await admin('GET', '/readyz')).json;
+    };
+    await expect
+      .poll(ready)
+      .toMatchObject({ code: 'UNAVAILABLE', error: expect.stringMatching(/disk.*full/) });
     expect((await agent.ask('hourly')).json.code).toBe('AUDIT_UNAVAILABLE');
     expect((await agent.ask('unheard-of')).json.code).toBe('AUDIT_UNAVAILABLE');
     for (const [method, change] of [

@@ -10,15 +10,16 @@ import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
 import { endpoint } from '../http/endpoint.ts';
 
-/** `GET /healthz`: the process is up. `GET /readyz`: it can serve, and does not stop. Neither says more. */
+/** `GET /healthz`: the process is up. `GET /readyz`: it can serve and does not stop; otherwise 503 and the reason. */
 export function createProbeRoutes(deps: {
-  readonly isReady: () => boolean;
+  /** Rejects where the database takes no writes. */
+  readonly isReady: () => Promise<boolean>;
   /** The program is about to stop: a load balancer must send it no new requests. */
   readonly isLeaving: () => boolean;
 }): readonly Router[] {
   return [
     endpoint('/healthz', ['GET'], (_req, res) => respondJson(res, { status: 'ok' })),
-    endpoint('/readyz', ['GET'], (req, res) => {
+    endpoint('/readyz', ['GET'], async (req, res) => {
       const requestId = requestIdOf(req);
       if (deps.isLeaving())
         return respondJson(
@@ -26,7 +27,7 @@ export function createProbeRoutes(deps: {
           { error: 'this process is about to stop', code: 'UNAVAILABLE', requestId },
           503,
         );
-      if (!deps.isReady()) throw new ApiError('UNAVAILABLE', 'not ready');
+      if (!(await deps.isReady())) throw new ApiError('UNAVAILABLE', 'not ready');
       respondJson(res, { status: 'ok' });
     }),
   ];

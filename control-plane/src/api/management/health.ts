@@ -3,8 +3,8 @@ import { requestIdOf } from '@svault/server-kit/request-id';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 
 /**
- * `/healthz`: the process is up. `/readyz`: the database answers and the process is not about to stop; a status without
- * details. `degraded` is still ready, and 200: agents are served.
+ * `/healthz`: the process is up. `/readyz`: the database answers, its disk takes writes, and the process is not about to
+ * stop; otherwise 503 and the reason. `degraded` is still ready, and 200: agents are served.
  */
 export function createHealthRoutes({
   database,

@@ -3,6 +3,7 @@ import { aeadReady } from '@svault/server-kit/aead';
 import type { Secret } from '@svault/shared';
 import { createAccessStore, createProxyAccessStore } from './access-store.ts';
 import { createAuditCommit } from './audit-commit.ts';
+import { createFullDiskWatch } from './full-disk.ts';
 import { createLeaderLease } from './leader-lease.ts';
 import type { Database, OpenOptions } from '../database.ts';
 import { createPostgresUnitOfWork, postgresEngine } from './unit-of-work.ts';
@@ -49,17 +50,26 @@ export async function openPostgresDatabase(
   const credentials = createPostgresPool({ ...common, maxConnections: FOR_CREDENTIALS, session: BY_INDEX });
   const management = createPostgresPool({ ...common, maxConnections: FOR_MANAGEMENT });
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: management.forKysely }) });
+  const disk = createFullDiskWatch(kysely, clock);
+  const unitOfWork = createPostgresUnitOfWork(kysely, clock);
+  const auditCommit = createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock });
   return {
     kysely,
     masterKeys,
     stores: createStores(kysely, clock, postgresEngine),
-    unitOfWork: createPostgresUnitOfWork(kysely, clock),
+    unitOfWork: {
+      run: (vaultId, work) => disk.watch(unitOfWork.run(vaultId, work)),
+      runAcross: (work) => disk.watch(unitOfWork.runAcross(work)),
+    },
     accessStore: createAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
     proxyAccessStore: createProxyAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
-    auditCommit: createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock }),
+    auditCommit: { write: (entry) => disk.watch(auditCommit.write(entry)) },
     leaderLease: createLeaderLease(kysely),
     outages: createPostgresOutages(kysely, () => clock.monotonic()),
-    answers: async () => void (await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely)),
+    answers: async () => {
+      await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely);
+      await disk.check();
+    },
     close: async () => {
       await kysely.destroy();
       await credentials.end();

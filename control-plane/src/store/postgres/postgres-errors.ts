@@ -1,4 +1,4 @@
-import { StorageFailure } from '@svault/server-kit/storage-failure';
+import { DiskFull, StorageFailure } from '@svault/server-kit/storage-failure';
 import pg from 'pg';
 
 /**
@@ -7,6 +7,8 @@ import pg from 'pg';
  * read-only server, idle transaction, deadlock victim.
  */
 const UNAVAILABLE = /^(08|53|57|58|40)|^(55P03|25006|25P03|25P04)$/;
+
+const DISK_FULL = '53100';
 
 /** A conflict with another transaction: the same work, run again, reads what that one wrote. */
 const CONFLICTS = new Set(['23505', '40001', '40P01']);
@@ -50,5 +52,6 @@ export function isConflict(error: unknown): boolean {
 /** The message of the cause, which never has a password; some errors of the network have only a code. */
 function unavailable(cause: unknown): StorageFailure {
   const { message = '', code = '' } = cause as { readonly message?: string; readonly code?: string };
-  return new StorageFailure(`PostgreSQL: ${message === '' ? code : message}`, { cause });
+  const text = `PostgreSQL: ${message === '' ? code : message}`;
+  return code === DISK_FULL ? new DiskFull(text, { cause }) : new StorageFailure(text, { cause });
 }

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { aeadReady } from '@svault/server-kit/aead';
 import { startCheckpoints } from '@svault/server-kit/checkpoint';
+import { createDiskProbe } from '@svault/server-kit/disk-probe';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { type SqliteDatabase, holdServeLock, openPlain } from '@svault/server-kit/sqlite';
@@ -56,6 +57,7 @@ export async function openSqliteDatabase(
       const checkpoints = startCheckpoints(path);
       undo.push(() => checkpoints.stop());
     }
+    const probeDisk = createDiskProbe(path, clock);
     return {
       sqlite,
       kysely,
@@ -67,8 +69,10 @@ export async function openSqliteDatabase(
       auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
       leaderLease: SOLE_PROCESS,
       outages: createSoleProcessOutages(clock),
-      answers: async () =>
-        void (await kysely.selectFrom('schema_migrations').select('id').limit(1).execute()),
+      answers: async () => {
+        await kysely.selectFrom('schema_migrations').select('id').limit(1).execute();
+        await probeDisk();
+      },
       close,
     };
   } catch (error) {
