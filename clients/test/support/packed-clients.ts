@@ -1,4 +1,4 @@
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { hasPython, installWheel, pythonEnvironment } from './python.ts';
@@ -7,7 +7,7 @@ import { ROOT, mustRun, run } from './run.ts';
 /** One call of a client; the names are those of the Python client. */
 export interface Call {
   readonly call: 'get' | 'grants' | 'mcp' | 'mcp_proxy' | 'create_sealing_key';
-  readonly service?: string;
+  readonly service?: string | null;
   readonly key?: string;
   readonly curve?: string;
   readonly options?: {
@@ -15,6 +15,7 @@ export interface Call {
     readonly key?: string;
     readonly webhook_url?: string;
     readonly sealing_key?: object | string;
+    readonly require_sealed?: boolean;
     /** Seconds. */
     readonly timeout?: number;
     readonly max_wait?: number;
@@ -33,12 +34,16 @@ export interface Outcome {
     readonly requestId?: string;
     readonly retryAfter?: number;
     readonly policy?: string;
+    readonly rule?: string;
+    readonly isRetryable: boolean;
     readonly reason?: string;
   };
   /** What a log would have of the client and the result, or of the error. */
   readonly shown: string;
   /** In seconds. */
   readonly pauses: readonly number[];
+  /** What the client said of them, as `CODE: 7 s`. */
+  readonly waits: readonly string[];
 }
 
 type Environment = Readonly<Record<string, string>>;
@@ -55,8 +60,6 @@ export interface InstalledClient {
 export interface PackedClient {
   readonly name: string;
   readonly isInstalled: boolean;
-  /** What the constructor throws for options that cannot be. */
-  readonly usageError: string;
   /** Packs the client and installs it. @param folder an empty one; programs that use the client lie in it */
   install(folder: string): Promise<InstalledClient>;
 }
@@ -80,12 +83,15 @@ const installed = (
 export const NODE_CLIENT: PackedClient = {
   name: 'the client for Node',
   isInstalled: true,
-  usageError: 'TypeError',
   async install(folder) {
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-    const pack = [process.execPath, join(ROOT, 'scripts/pack.ts'), 'clients/node', join(folder, 'packed')];
+    // As the guide says it, on the machine's own Node.
+    const guide = readFileSync(join(ROOT, 'docs/guides/node-agent.md'), 'utf8');
+    const [, packing = ''] = /^npm ci && (.*) out\b/m.exec(guide) ?? [];
+    const packed = await mustRun(['sh', '-c', `${packing} "$0"`, join(folder, 'packed')], { cwd: ROOT });
+    const tarball = packed.slice(packed.lastIndexOf('\n') + 1);
     const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
-    await mustRun(['npm', 'install', ...options, await mustRun(pack)], { cwd: folder });
+    await mustRun(['npm', 'install', ...options, tarball], { cwd: folder });
     copyFileSync(support('driver.mjs'), join(folder, 'driver.mjs'));
     return installed('driver.mjs', { interpreter: ['node'], env: {}, cwd: folder });
   },
@@ -94,7 +100,6 @@ export const NODE_CLIENT: PackedClient = {
 export const PYTHON_CLIENT: PackedClient = {
   name: 'the client for Python',
   isInstalled: hasPython,
-  usageError: 'ValueError',
   async install(folder) {
     const python = await pythonEnvironment();
     const site = await installWheel(python, join(folder, 'packed'));
