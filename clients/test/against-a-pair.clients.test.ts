@@ -76,10 +76,11 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
         { ...get, options: { sealing_key: JSON.stringify(own.result.key) } },
         get,
         { ...get, options: { sealing_key: another.result.key } },
+        { ...get, options: { sealing_key: own.result.key, require_sealed: true } },
       ]);
       expect(
         outcomes.map(({ result, error }) => result?.accessToken ?? [error?.name, error?.reason]),
-      ).toEqual([SECRET, SECRET, ['SealedError', 'no_key'], ['SealedError', 'other_key']]);
+      ).toEqual([SECRET, SECRET, ['SealedError', 'no_key'], ['SealedError', 'other_key'], SECRET]);
     },
   );
 
@@ -129,7 +130,16 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
     const [first, second] = await drive(env, [get, get]);
     expect(first?.result.accessToken).toBe(SECRET);
     expect(second).toMatchObject({
-      error: { name: 'RateLimited', status: 429, code: 'POLICY_DENIED', policy: name, retryAfter: 600 },
+      error: {
+        name: 'RateLimited',
+        message: expect.stringContaining('(POLICY_DENIED, retry after 600 s, request req_'),
+        status: 429,
+        code: 'POLICY_DENIED',
+        policy: name,
+        rule: 'rate_limit',
+        retryAfter: 600,
+        isRetryable: true,
+      },
       pauses: [],
     });
   });
@@ -147,9 +157,9 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
     const { id, env } = await agents.agent('github');
     await agents.pair.admin.call('PATCH', `/api/agents/${id}`, { mcpEnabled: true });
     const { result, shown } = await only(env, { call: 'mcp' });
+    expect([shown.includes(result.url), tracesOf(env.SVAULT_KEY, Buffer.from(shown))]).toEqual([true, []]);
     const answer = await fetch(result.url, listTools(result.headers));
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('get_credential')]);
-    if (client.name.includes('Python')) expect(tracesOf(env.SVAULT_KEY, Buffer.from(shown))).toEqual([]);
   });
 
   test.skipIf(missing)('names the endpoint of an MCP proxy, with what it takes to call it', async () => {
@@ -163,7 +173,8 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
       serviceName: service,
     });
     const { SVAULT_BASE_URL } = (await agents.agent()).env;
-    const { result } = await only({ SVAULT_BASE_URL }, { call: 'mcp_proxy', key });
+    const { result, shown } = await only({ SVAULT_BASE_URL }, { call: 'mcp_proxy', key });
+    expect(tracesOf(key, Buffer.from(shown))).toEqual([]);
     const answer = await fetch(result.url, listTools(result.headers));
     await upstream.close();
     expect(answer.status).toBe(200);

@@ -1,3 +1,5 @@
+import { UsageError } from './errors.ts';
+
 const LOOPBACK = /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/;
 /** A ticket has at most 4096 characters and a webhook's address 2048 (PROTOCOL.md, section 4). */
 const MAX_CHARACTERS = 8_192;
@@ -20,11 +22,13 @@ export function safeAddress(text: string): URL | undefined {
 /**
  * The address of a control plane or a webhook, without a trailing slash.
  * @param what it is called in the message
- * @throws TypeError for another; the message does not repeat it
+ * @throws UsageError for another; the message does not repeat it
  */
-export function baseAddress(text: string | undefined, what: string): string {
-  const url = text === undefined ? undefined : safeAddress(text);
+export function baseAddress(text: string, what: string): string {
+  const url = safeAddress(text);
   if (url === undefined || url.search !== '')
-    throw new TypeError(`${what} has to be an https:// address, or http:// on this machine, without a query`);
+    throw new UsageError(
+      `${what} has to be an https:// address, or http:// on this machine, without a query`,
+    );
   return url.href.replace(/\/+$/, '');
 }

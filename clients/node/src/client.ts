@@ -1,42 +1,54 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { baseAddress, safeAddress } from './address.ts';
-import { Credential, type Grant, grantsIn } from './credential.ts';
-import { ApiError, SealedError, UnexpectedAnswer } from './errors.ts';
+import { type Credential, type Grant, credentialIn, grantsIn } from './credential.ts';
+import { ApiError, SealedError, UnexpectedAnswer, UsageError } from './errors.ts';
 import { type Answer, get, jsonObject } from './http.ts';
 import { notSvault, refusalOf } from './refusal.ts';
 import { type SealedReader, type SealingJwk, sealedReader } from './sealed.ts';
 
 export interface ClientOptions {
-  /** Of the control plane; `SVAULT_BASE_URL` where it is not given. */
+  /** Of the control plane; `SVAULT_BASE_URL` if omitted. */
   readonly baseUrl?: string;
-  /** The agent's, `svagent_…`; `SVAULT_KEY` where it is not given. */
+  /** The agent's, `svagent_…`; `SVAULT_KEY` if omitted. White space around it is dropped. */
   readonly key?: string;
   /**
-   * Credentials come from this webhook alone; `SVAULT_WEBHOOK_URL` where it is not given, and without either from the one that
-   * the control plane names.
+   * Credentials come from this webhook alone; `SVAULT_WEBHOOK_URL` if omitted, and without either from the one that the control
+   * plane names.
    */
   readonly webhookUrl?: string;
   /** A private JWK, or its JSON, for sealed credentials. */
   readonly sealingKey?: SealingJwk | string;
+  /** Refuse a credential that is not sealed. */
+  readonly requireSealed?: boolean;
   /** For each request; 60,000. */
   readonly timeoutMs?: number;
   /** What one call may wait on `Retry-After`, all tries together; 65,000. 0: never. */
   readonly maxWaitMs?: number;
+  /** Called before each wait on `Retry-After`, for a log. */
+  readonly onRetry?: (retry: { readonly error: ApiError; readonly waitMs: number }) => void;
   /** In place of the global one, for a proxy or an authority of your own. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** What an MCP client is configured with. The headers hold a key. */
-export interface Endpoint {
+/** What an MCP client is configured with. The headers hold a key: neither `console.log` nor `JSON.stringify` shows them. */
+export class Endpoint {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly #authorization: string;
+
+  constructor(url: string, authorization: string) {
+    this.url = url;
+    this.#authorization = authorization;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return { authorization: this.#authorization };
+  }
 }
 
 const TRIES = 4;
-/** An answer that wants to be asked again at once gets that much rest. */
+/** The least pause before another try, if `Retry-After` is 0. */
 const MIN_PAUSE_MS = 250;
-/** What the same request may be answered otherwise a little later, where `Retry-After` says so. */
-const TEMPORARY = [409, 429, 502, 503, 504];
+const MAX_MS = 86_400_000;
 const CREDENTIAL_PATH = '/v1/credential';
 
 /** Fetches credentials as one agent. It keeps no connection and no credential. */
@@ -45,36 +57,50 @@ export class SvaultClient {
   readonly #authorization: string;
   readonly #webhookUrl: string | undefined;
   readonly #sealed: SealedReader | undefined;
+  readonly #requireSealed: boolean;
   readonly #timeoutMs: number;
   readonly #maxWaitMs: number;
+  readonly #onRetry: ClientOptions['onRetry'];
   readonly #fetch: typeof globalThis.fetch;
 
-  /** @throws TypeError for an address that is neither https nor on this machine, and for what is no key */
+  /** @throws UsageError for an address that is neither https nor on this machine, and for what is no key */
   constructor(options: ClientOptions = {}) {
-    const webhookUrl = options.webhookUrl ?? process.env['SVAULT_WEBHOOK_URL'];
-    this.baseUrl = baseAddress(options.baseUrl ?? process.env['SVAULT_BASE_URL'], 'baseUrl');
-    this.#authorization = bearer(options.key ?? process.env['SVAULT_KEY'] ?? '');
-    this.#webhookUrl = webhookUrl === undefined ? undefined : baseAddress(webhookUrl, 'webhookUrl');
+    const webhookUrl = given(options.webhookUrl, 'SVAULT_WEBHOOK_URL');
+    this.baseUrl = controlPlaneAddress(options.baseUrl);
+    this.#authorization = bearer(given(options.key, 'SVAULT_KEY'), 'it, or set SVAULT_KEY');
+    this.#webhookUrl = webhookUrl === '' ? undefined : baseAddress(webhookUrl, 'webhookUrl');
     this.#sealed = options.sealingKey === undefined ? undefined : sealedReader(options.sealingKey);
-    this.#timeoutMs = options.timeoutMs ?? 60_000;
-    this.#maxWaitMs = options.maxWaitMs ?? 65_000;
+    this.#requireSealed = options.requireSealed ?? false;
+    if (this.#requireSealed && this.#sealed === undefined)
+      throw new UsageError('requireSealed needs a sealingKey');
+    this.#timeoutMs = milliseconds('timeoutMs', options.timeoutMs ?? 60_000, 1);
+    this.#maxWaitMs = milliseconds('maxWaitMs', options.maxWaitMs ?? 65_000, 0);
+    this.#onRetry = options.onRetry;
     this.#fetch = options.fetch ?? globalThis.fetch;
   }
 
   /**
-   * Fetches the credential of a service, opened where it is sealed. Each use is an entry of the owner's log: keep what you got
-   * while its `expiryTime` allows.
+   * Fetches the credential of a service, and opens it if it is sealed. Each call is an entry of the owner's log and counts
+   * towards limits: keep the credential until its `expiryTime`, and one without until its service answers 401.
+   *
+   * One call takes at most four tries of two requests, and `maxWaitMs`: 545 seconds by default.
    * @throws ApiError a denial, with its code
-   * @throws RateLimited where `Retry-After` is longer than `maxWaitMs`
+   * @throws RateLimited `Retry-After` is longer than `maxWaitMs`
    * @throws ConnectionFailed no whole answer in time; whether the access was recorded is not known
-   * @throws UnexpectedAnswer an answer that is none of svault's
+   * @throws UnexpectedAnswer not an svault response
    * @throws SealedError a sealed credential that this client cannot open
+   * @throws UsageError `service` is empty or no text
    */
-  get(service: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Credential> {
+  async get(service: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Credential> {
+    if (typeof service !== 'string' || service === '')
+      throw new UsageError('service has to be the name of a service');
     return this.#withRetries(signal, () => this.#getOnce(service, signal));
   }
 
-  /** The services that the agent may ask for. Throws as {@link get} does. */
+  /**
+   * The services that the agent may ask for. Throws as {@link get} does. A call counts towards limits as one of `get` does, and
+   * is no entry of the owner's log.
+   */
   async grants({ signal }: { readonly signal?: AbortSignal } = {}): Promise<readonly Grant[]> {
     const answer = await this.#withRetries(signal, () => this.#ask('', signal));
     return understood(answer, new URL(this.baseUrl), () => grantsIn(jsonObject(answer.text)));
@@ -82,7 +108,7 @@ export class SvaultClient {
 
   /** The MCP endpoint of the control plane, for this agent. */
   mcp(): Endpoint {
-    return { url: `${this.baseUrl}/api/agents/mcp`, headers: { authorization: this.#authorization } };
+    return new Endpoint(`${this.baseUrl}/api/agents/mcp`, this.#authorization);
   }
 
   async #getOnce(service: string, signal: AbortSignal | undefined): Promise<Credential> {
@@ -128,13 +154,14 @@ export class SvaultClient {
   }
 
   async #opened(answer: Answer, from: URL): Promise<Credential> {
-    if (!/^application\/jose(?:\s*;|$)/i.test(answer.headers.get('content-type') ?? ''))
-      return understood(answer, from, () => new Credential(jsonObject(answer.text)));
-    if (this.#sealed === undefined)
-      throw new SealedError('no_key', 'the credential is sealed: create the client with sealingKey');
+    if (!/^application\/jose(?:\s*;|$)/i.test(answer.headers.get('content-type') ?? '')) {
+      if (this.#requireSealed) throw new SealedError('not_sealed');
+      return understood(answer, from, () => credentialIn(jsonObject(answer.text)));
+    }
+    if (this.#sealed === undefined) throw new SealedError('no_key');
     const content = await this.#sealed.open(answer.text.trim());
     try {
-      return new Credential(jsonObject(content));
+      return credentialIn(jsonObject(content));
     } catch {
       throw new SealedError('not_a_credential');
     }
@@ -148,8 +175,9 @@ export class SvaultClient {
       } catch (error) {
         if (!(error instanceof ApiError) || error.retryAfter === undefined) throw error;
         const pauseMs = Math.max(error.retryAfter * 1_000, MIN_PAUSE_MS);
-        if (!TEMPORARY.includes(error.status) || tries === TRIES || pauseMs > leftMs) throw error;
+        if (!error.isRetryable || tries === TRIES || pauseMs > leftMs) throw error;
         leftMs -= pauseMs;
+        this.#onRetry?.({ error, waitMs: pauseMs });
         await sleep(pauseMs, undefined, signal === undefined ? {} : { signal });
       }
     }
@@ -159,20 +187,41 @@ export class SvaultClient {
 /**
  * The endpoint of an MCP proxy, for any MCP client.
  * @param options.key the proxy's, `mcp_…`
- * @param options.baseUrl of the control plane; `SVAULT_BASE_URL` where it is not given
- * @throws TypeError as {@link SvaultClient} does
+ * @param options.baseUrl of the control plane; `SVAULT_BASE_URL` if omitted
+ * @throws UsageError as {@link SvaultClient} does
  */
 export function mcpProxy(options: { readonly key: string; readonly baseUrl?: string }): Endpoint {
-  const baseUrl = baseAddress(options.baseUrl ?? process.env['SVAULT_BASE_URL'], 'baseUrl');
-  return { url: `${baseUrl}/api/proxy/mcp`, headers: { authorization: bearer(options.key) } };
+  const baseUrl = controlPlaneAddress(options.baseUrl);
+  return new Endpoint(`${baseUrl}/api/proxy/mcp`, bearer(options.key, 'the key of the proxy, mcp_…'));
 }
 
-/** @throws TypeError for what is no key of an agent or a proxy; the message does not repeat it */
-function bearer(key: string): string {
-  if (!/^[!-~]{1,200}$/.test(key))
-    throw new TypeError('key is missing or malformed: give it, or set SVAULT_KEY');
-  if (key.startsWith('svadmin_')) throw new TypeError('key is an admin key; an agent has its own, svagent_…');
+/** @returns '' for neither; an empty text counts as omitted */
+function given(option: string | undefined, variable: string): string {
+  const { [variable]: fromEnvironment = '' } = process.env;
+  return option === undefined || option === '' ? fromEnvironment : option;
+}
+
+function controlPlaneAddress(option: string | undefined): string {
+  const text = given(option, 'SVAULT_BASE_URL');
+  if (text === '')
+    throw new UsageError('baseUrl is missing: give the address of the control plane, or set SVAULT_BASE_URL');
+  return baseAddress(text, 'baseUrl');
+}
+
+/** @throws UsageError for what is no key of an agent or a proxy; the message does not repeat it */
+function bearer(text: string | undefined, source: string): string {
+  // A file that a key was read from often ends with a line break.
+  const key = text?.trim() ?? '';
+  if (!/^[!-~]{1,200}$/.test(key)) throw new UsageError(`key is missing or malformed: give ${source}`);
+  if (key.startsWith('svadmin_'))
+    throw new UsageError("key is an admin key (svadmin_…); give the agent's own, svagent_…");
   return `Bearer ${key}`;
+}
+
+function milliseconds(name: string, value: number, min: 0 | 1): number {
+  if (!Number.isInteger(value) || value < min || value > MAX_MS)
+    throw new UsageError(`${name} has to be an integer between ${min} and ${MAX_MS}`);
+  return value;
 }
 
 function understood<T>({ status }: Answer, from: URL, read: () => T): T {

@@ -7,6 +7,22 @@ export interface Grant {
   readonly expiresAt: Date | undefined;
 }
 
+/** The members of a {@link Credential}. */
+export interface CredentialMembers {
+  readonly serviceName: string;
+  readonly accessToken: string;
+  /** `PlainText` if omitted. */
+  readonly tokenType?: string;
+  /** Now if omitted. */
+  readonly createdAt?: Date;
+  readonly expiryTime?: Date | undefined;
+  readonly refreshToken?: string | undefined;
+  readonly privateKey?: string | undefined;
+  readonly publicKey?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly expiresIn?: number | undefined;
+}
+
 /** A credential in the clear. Its secrets are neither printed by `console.log` nor written by `JSON.stringify`. */
 export class Credential {
   readonly serviceName: string;
@@ -23,22 +39,18 @@ export class Credential {
   readonly #refreshToken: string | undefined;
   readonly #privateKey: string | undefined;
 
-  /**
-   * Reads what a webhook delivered (PROTOCOL.md, section 5.4).
-   * @throws TypeError for anything else; the message holds nothing of it
-   */
-  constructor(envelope: Members) {
-    const token = membersOf(envelope['token']);
-    this.serviceName = text(token, 'serviceName');
-    this.tokenType = text(token, 'tokenType');
-    this.createdAt = time(text(token, 'createdAt'));
-    this.expiryTime = optionalTime(token, 'expiryTime');
-    this.publicKey = optionalText(token, 'publicKey');
-    this.fingerprint = optionalText(token, 'fingerprint');
-    this.expiresIn = optionalSeconds(token, 'expiresIn');
-    this.#accessToken = text(token, 'accessToken');
-    this.#refreshToken = optionalText(token, 'refreshToken');
-    this.#privateKey = optionalText(token, 'privateKey');
+  /** For tests of an agent; otherwise `SvaultClient.get` makes it. */
+  constructor(members: CredentialMembers) {
+    this.serviceName = members.serviceName;
+    this.tokenType = members.tokenType ?? 'PlainText';
+    this.createdAt = members.createdAt ?? new Date();
+    this.expiryTime = members.expiryTime;
+    this.publicKey = members.publicKey;
+    this.fingerprint = members.fingerprint;
+    this.expiresIn = members.expiresIn;
+    this.#accessToken = members.accessToken;
+    this.#refreshToken = members.refreshToken;
+    this.#privateKey = members.privateKey;
   }
 
   /** The secret: a token, a code, the PEM chain of a certificate or a private key of SSH. */
@@ -54,6 +66,26 @@ export class Credential {
   get privateKey(): string | undefined {
     return this.#privateKey;
   }
+}
+
+/**
+ * Reads what a webhook delivered (PROTOCOL.md, section 5.4).
+ * @throws TypeError for anything else; the message holds nothing of it
+ */
+export function credentialIn(envelope: Members): Credential {
+  const token = membersOf(envelope['token']);
+  return new Credential({
+    serviceName: text(token, 'serviceName'),
+    accessToken: text(token, 'accessToken'),
+    tokenType: text(token, 'tokenType'),
+    createdAt: time(text(token, 'createdAt')),
+    expiryTime: optionalTime(token, 'expiryTime'),
+    refreshToken: optionalText(token, 'refreshToken'),
+    privateKey: optionalText(token, 'privateKey'),
+    publicKey: optionalText(token, 'publicKey'),
+    fingerprint: optionalText(token, 'fingerprint'),
+    expiresIn: optionalSeconds(token, 'expiresIn'),
+  });
 }
 
 /** Reads the answer of the control plane. @throws TypeError for anything but a list of grants */

@@ -42,7 +42,8 @@ export async function get(url: URL, options: RequestOptions): Promise<Answer> {
     if (timeout.aborted)
       throw new ConnectionFailed(`${url.host} did not answer within ${timeoutMs / 1_000} seconds`);
     // Without its cause, which can hold a piece of the answer.
-    throw new ConnectionFailed(`${url.host} cannot be reached: ${codeOf(error)}`);
+    const code = codeOf(error);
+    throw new ConnectionFailed(`${url.host} cannot be reached: ${code}`, !/CERT|SIGNATURE/.test(code));
   }
 }
 
@@ -52,11 +53,14 @@ async function readWhole(response: Response, { host }: URL): Promise<string> {
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     // Leaving the loop cancels the body.
-    if (size > MAX_ANSWER_BYTES) throw new UnexpectedAnswer(`${host} answers more than svault does`);
+    if (size > MAX_ANSWER_BYTES) throw tooLarge(response, host);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
+
+const tooLarge = ({ status }: Response, host: string): UnexpectedAnswer =>
+  new UnexpectedAnswer(`the answer of ${host} has more than ${MAX_ANSWER_BYTES} bytes`, status);
 
 /** The innermost code: `fetch` wraps it, and an AggregateError holds one for each address. */
 function codeOf(error: unknown): string {

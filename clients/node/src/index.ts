@@ -1,5 +1,5 @@
 export { type ClientOptions, type Endpoint, SvaultClient, mcpProxy } from './client.ts';
-export { Credential, type Grant } from './credential.ts';
+export { Credential, type CredentialMembers, type Grant } from './credential.ts';
 export {
   ApiError,
   ConnectionFailed,
@@ -7,6 +7,7 @@ export {
   SealedError,
   SvaultError,
   UnexpectedAnswer,
+  UsageError,
 } from './errors.ts';
 export {
   type PublicSealingJwk,

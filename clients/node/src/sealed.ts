@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { SealedError } from './errors.ts';
+import { SealedError, UsageError } from './errors.ts';
 import { jsonObject } from './http.ts';
 
 /** Of PROTOCOL.md, section 5.5. */
@@ -52,7 +52,7 @@ export interface SealedReader {
 
 /**
  * Reads a private JWK. `jose` is loaded when something is opened.
- * @throws TypeError for anything else; the message says nothing of the key
+ * @throws UsageError for anything else; the message says nothing of the key
  */
 export function sealedReader(given: SealingJwk | string): SealedReader {
   const jwk = typeof given === 'string' ? (jsonObject(given) as unknown as SealingJwk) : given;
@@ -89,7 +89,7 @@ function mustBePrivateKey(jwk: SealingJwk): void {
   } catch {
     // Node's message could repeat a part of the key.
   }
-  throw new TypeError('sealingKey is not a private key of P-256, P-384 or X25519 in JWK form');
+  throw new UsageError('sealingKey is not a private key of P-256, P-384 or X25519 in JWK form');
 }
 
 interface SealedHeader {

@@ -1,6 +1,7 @@
 """Runs calls of the packed client and prints what came of each. Pauses are recorded and not waited for."""
 
 import json
+import logging
 import sys
 import time
 import traceback
@@ -8,8 +9,20 @@ from dataclasses import asdict, is_dataclass
 from datetime import datetime
 
 pauses = []
+waits = []
 time.sleep = pauses.append
 import svault  # noqa: E402
+
+
+class Waits(logging.Handler):
+    def emit(self, record):
+        host, seconds, code = record.args
+        assert record.getMessage() == f"{host}: waiting {seconds:g} s ({code})"
+        waits.append(f"{code}: {seconds:g} s")
+
+
+logging.getLogger("svault").addHandler(Waits())
+logging.getLogger("svault").setLevel(logging.INFO)
 
 
 def plain(value):
@@ -30,7 +43,8 @@ def outcome_of(call, options=None, **rest):
         key = svault.create_sealing_key(rest["curve"])
         return {"result": {"key": key, "public": svault.public_jwk(key)}}
     if call == "mcp_proxy":
-        return {"result": plain(svault.mcp_proxy(rest["key"]))}
+        endpoint = svault.mcp_proxy(rest["key"])
+        return {"result": plain(endpoint), "shown": repr(endpoint)}
     client = svault.Client(**(options or {}))
     result = getattr(client, call)(**rest)
     return {"result": plain(result), "shown": f"{client!r} {result!r}"}
@@ -39,15 +53,18 @@ def outcome_of(call, options=None, **rest):
 outcomes = []
 for each in json.loads(sys.argv[1]):
     pauses.clear()
+    waits.clear()
     try:
         outcome = outcome_of(**each)
-    except (svault.SvaultError, ValueError) as error:
+    except svault.SvaultError as error:
         members = {
             "code": "code",
             "status": "status",
             "request_id": "requestId",
             "retry_after": "retryAfter",
             "policy": "policy",
+            "rule": "rule",
+            "is_retryable": "isRetryable",
             "reason": "reason",
         }
         said = {name: getattr(error, member, None) for member, name in members.items()}
@@ -55,5 +72,5 @@ for each in json.loads(sys.argv[1]):
             "error": plain({"name": type(error).__name__, "message": str(error), **said}),
             "shown": traceback.format_exc(),
         }
-    outcomes.append({**outcome, "pauses": list(pauses)})
+    outcomes.append({**outcome, "pauses": list(pauses), "waits": list(waits)})
 print(json.dumps(outcomes))

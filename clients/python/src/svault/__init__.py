@@ -9,6 +9,7 @@ from ._errors import (
     SealedError,
     SvaultError,
     UnexpectedAnswer,
+    UsageError,
 )
 from ._sealed import create_sealing_key, public_jwk
 
@@ -25,6 +26,7 @@ __all__ = [
     "SealedError",
     "SvaultError",
     "UnexpectedAnswer",
+    "UsageError",
     "create_sealing_key",
     "mcp_proxy",
     "public_jwk",

@@ -6,6 +6,8 @@ import re
 from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
+from ._errors import UsageError
+
 _LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
 #: A ticket has at most 4096 characters and a webhook's address 2048 (PROTOCOL.md, section 4).
 _MAX_CHARACTERS = 8_192
@@ -47,12 +49,12 @@ def safe_address(text: str) -> Address:
 def base_address(text: str, what: str) -> Address:
     """The address of a control plane or a webhook.
 
-    :raises ValueError: names ``what`` was wrong
+    :raises UsageError: names ``what`` was wrong
     """
     try:
         address = safe_address(text)
         if address.query:
             raise ValueError("has a query")
     except ValueError as error:
-        raise ValueError(f"{what} {error}") from None
+        raise UsageError(f"{what} {error}") from None
     return address._replace(path=address.path.rstrip("/"))

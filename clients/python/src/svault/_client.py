@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
@@ -11,7 +12,7 @@ from urllib.parse import quote
 
 from ._address import Address, base_address, safe_address
 from ._credential import Credential, Grant, credential_in, grant_in
-from ._errors import ApiError, RateLimited, SealedError, UnexpectedAnswer
+from ._errors import ApiError, RateLimited, SealedError, UnexpectedAnswer, UsageError
 from ._http import Answer, get
 from ._sealed import SealingKey
 
@@ -21,10 +22,10 @@ _CODE_FORM = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
 _ID_FORM = re.compile(r"[\w.:-]{1,100}")
 _MAX_MESSAGE = 1_000
 _TRIES = 4
-#: An answer that wants to be asked again at once gets that much rest, in seconds.
+#: The least pause before another try, in seconds, if ``Retry-After`` is 0.
 _MIN_PAUSE = 0.25
-#: What the same request may be answered otherwise a little later, where ``Retry-After`` says so.
-_TEMPORARY = (409, 429, 502, 503, 504)
+_MAX_SECONDS = 86_400.0
+_log = logging.getLogger("svault")
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,15 @@ class Endpoint:
 class Client:
     """Fetches credentials as one agent. Threads may share it; it keeps no connection and no credential.
 
-    :param base_url: of the control plane; ``SVAULT_BASE_URL`` where it is not given
-    :param key: the agent's, ``svagent_…``; ``SVAULT_KEY`` where it is not given
-    :param webhook_url: credentials come from this webhook alone; ``SVAULT_WEBHOOK_URL`` where it is not given,
+    :param base_url: of the control plane; ``SVAULT_BASE_URL`` if omitted
+    :param key: the agent's, ``svagent_…``; ``SVAULT_KEY`` if omitted. White space around it is dropped
+    :param webhook_url: credentials come from this webhook alone; ``SVAULT_WEBHOOK_URL`` if omitted,
         and without either from the one that the control plane names
     :param sealing_key: a private JWK, for sealed credentials (``pip install cryptography``)
+    :param require_sealed: refuse a credential that is not sealed
     :param timeout: seconds for each request
     :param max_wait: seconds that one call may wait on ``Retry-After``, all tries together; 0: never
-    :raises ValueError: for an address that is neither https nor on this machine, and for what is no key
+    :raises UsageError: for an address that is neither https nor on this machine, and for what is no key
     """
 
     def __init__(
@@ -55,14 +57,22 @@ class Client:
         *,
         webhook_url: Optional[str] = None,
         sealing_key: Union[str, Mapping[str, str], None] = None,
+        require_sealed: bool = False,
         timeout: float = 60.0,
         max_wait: float = 65.0,
     ) -> None:
         self._base_url, self._base = _base(base_url)
-        self._authorization = f"Bearer {_key(key or os.environ.get('SVAULT_KEY', ''), 'key', 'SVAULT_KEY')}"
+        self._authorization = f"Bearer {_key(key or os.environ.get('SVAULT_KEY', ''), 'it, or set SVAULT_KEY')}"
         pinned = webhook_url or os.environ.get("SVAULT_WEBHOOK_URL")
         self._webhook = base_address(pinned, "webhook_url") if pinned else None
         self._sealing_key = SealingKey(sealing_key) if sealing_key else None
+        if require_sealed and self._sealing_key is None:
+            raise UsageError("require_sealed needs a sealing_key")
+        self._require_sealed = require_sealed
+        if not 0 < timeout <= _MAX_SECONDS:
+            raise UsageError(f"timeout has to be more than 0 and at most {_MAX_SECONDS:g} seconds")
+        if not 0 <= max_wait <= _MAX_SECONDS:
+            raise UsageError(f"max_wait has to be between 0 and {_MAX_SECONDS:g} seconds")
         self._timeout = timeout
         self._max_wait = max_wait
 
@@ -70,20 +80,29 @@ class Client:
         return f"Client({self._base_url!r})"
 
     def get(self, service: str) -> Credential:
-        """Fetches the credential of a service, opened where it is sealed.
+        """Fetches the credential of a service, and opens it if it is sealed.
 
-        Each use is an entry of the owner's log: keep what you got while ``expiry_time`` allows.
+        Each call is an entry of the owner's log and counts towards limits: keep the credential until its
+        ``expiry_time``, and one without until its service answers 401.
+
+        One call takes at most four tries of two requests, and ``max_wait``: 545 seconds by default.
 
         :raises ApiError: a denial, with its ``code``
-        :raises RateLimited: where ``Retry-After`` is longer than ``max_wait``
+        :raises RateLimited: ``Retry-After`` is longer than ``max_wait``
         :raises ConnectionFailed: no whole answer in time; whether the access was recorded is not known
-        :raises UnexpectedAnswer: an answer that is none of svault's
+        :raises UnexpectedAnswer: not an svault response
         :raises SealedError: a sealed credential that this client cannot open
+        :raises UsageError: ``service`` is empty or no text
         """
+        if not isinstance(service, str) or not service:
+            raise UsageError("service has to be the name of a service")
         return self._with_retries(lambda: self._get_once(service))
 
     def grants(self) -> List[Grant]:
-        """The services that the agent may ask for. Raises as :meth:`get` does."""
+        """The services that the agent may ask for. Raises as :meth:`get` does.
+
+        A call counts towards limits as one of :meth:`get` does, and is no entry of the owner's log.
+        """
         answer = self._with_retries(lambda: self._ask(""))
         grants = answer.json().get("grants")
         try:
@@ -142,8 +161,10 @@ class Client:
         sealed = content_type == "application/jose"
         if sealed:
             if self._sealing_key is None:
-                raise SealedError("no_key", "the credential is sealed: create the client with sealing_key")
+                raise SealedError("no_key")
             answer = answer._replace(body=self._sealing_key.open(answer.body.decode("latin-1").strip()))
+        elif self._require_sealed:
+            raise SealedError("not_sealed")
         try:
             return credential_in(answer.json())
         except ValueError:
@@ -158,9 +179,10 @@ class Client:
                 return once()
             except ApiError as error:
                 pause = max(error.retry_after or 0, _MIN_PAUSE)
-                final = error.retry_after is None or error.status not in _TEMPORARY
+                final = error.retry_after is None or not error.is_retryable
                 if final or tries == 1 or pause > left:
                     raise
+                _log.info("%s: waiting %g s (%s)", error.host, pause, error.code)
             time.sleep(pause)
             left -= pause
         raise AssertionError("unreachable")
@@ -170,31 +192,33 @@ def mcp_proxy(key: str, base_url: Optional[str] = None) -> Endpoint:
     """The endpoint of an MCP proxy, for any MCP client.
 
     :param key: the proxy's, ``mcp_…``
-    :param base_url: of the control plane; ``SVAULT_BASE_URL`` where it is not given
-    :raises ValueError: as :class:`Client` does
+    :param base_url: of the control plane; ``SVAULT_BASE_URL`` if omitted
+    :raises UsageError: as :class:`Client` does
     """
     url, _ = _base(base_url)
-    return Endpoint(f"{url}/api/proxy/mcp", {"Authorization": f"Bearer {_key(key, 'key', 'the proxy key')}"})
+    return Endpoint(f"{url}/api/proxy/mcp", {"Authorization": f"Bearer {_key(key, 'the key of the proxy, mcp_…')}"})
 
 
 def _base(base_url: Optional[str]) -> "tuple[str, Address]":
     text = base_url or os.environ.get("SVAULT_BASE_URL", "")
     if not text:
-        raise ValueError("base_url is missing: the address of the control plane, or SVAULT_BASE_URL")
+        raise UsageError("base_url is missing: give the address of the control plane, or set SVAULT_BASE_URL")
     return text.rstrip("/"), base_address(text, "base_url")
 
 
-def _key(text: str, what: str, source: str) -> str:
+def _key(text: str, source: str) -> str:
+    # A file that a key was read from often ends with a line break.
+    text = text.strip()
     if not _KEY_FORM.fullmatch(text):
-        raise ValueError(f"{what} is missing or malformed: give it, or set {source}")
+        raise UsageError(f"key is missing or malformed: give {source}")
     if text.startswith("svadmin_"):
-        raise ValueError(f"{what} is an admin key; an agent has its own, svagent_…")
+        raise UsageError("key is an admin key (svadmin_…); give the agent's own, svagent_…")
     return text
 
 
 def _refusal(answer: Answer, address: Address) -> Exception:
     body = answer.json()
-    message, code, policy = body.get("error"), body.get("code"), body.get("policy")
+    message, code, policy, rule = (body.get(name) for name in ("error", "code", "policy", "rule"))
     if answer.status < 400 or not (isinstance(message, str) and isinstance(code, str)):
         return _not_svault(address, answer)
     if not _CODE_FORM.fullmatch(code):
@@ -209,6 +233,7 @@ def _refusal(answer: Answer, address: Address) -> Exception:
         request_id=request_id if isinstance(request_id, str) and _ID_FORM.fullmatch(request_id) else None,
         retry_after=int(seconds) if re.fullmatch(r"[0-9]{1,9}", seconds) else None,
         policy=_plain(policy) if isinstance(policy, str) else None,
+        rule=_plain(rule) if isinstance(rule, str) else None,
     )
 
 
@@ -219,5 +244,6 @@ def _plain(text: str) -> str:
 
 def _not_svault(address: Address, answer: Answer) -> UnexpectedAnswer:
     return UnexpectedAnswer(
-        f"{address.host} answers {answer.status} as svault does not; is the address right?"
+        f"the {answer.status} of {address.host} is not an svault response; is the address right?",
+        status=answer.status,
     )

@@ -70,7 +70,10 @@ def get(address: Address, headers: Mapping[str, str], timeout: float) -> Answer:
         return result
     if isinstance(result, (OSError, http.client.HTTPException)):
         # Without its cause, which can hold a piece of the answer.
-        raise ConnectionFailed(f"{address.host} cannot be reached: {_reason(result)}") from None
+        raise ConnectionFailed(
+            f"{address.host} cannot be reached: {_reason(result)}",
+            is_retryable=not isinstance(result, ssl.SSLCertVerificationError),
+        ) from None
     assert isinstance(result, BaseException)
     raise result
 
@@ -81,7 +84,9 @@ def _exchange(connection: http.client.HTTPConnection, address: Address, headers:
     with connection.getresponse() as response:
         body = response.read(MAX_ANSWER_BYTES + 1)
         if len(body) > MAX_ANSWER_BYTES:
-            raise UnexpectedAnswer(f"{address.host} answers more than svault does")
+            raise UnexpectedAnswer(
+                f"the answer of {address.host} has more than {MAX_ANSWER_BYTES} bytes", status=response.status
+            )
         if response.length:
             raise http.client.IncompleteRead(b"")
         headers_read = {name.lower(): value for name, value in response.getheaders()}

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Union
 
-from ._errors import SealedError
+from ._errors import SealedError, UsageError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -31,6 +31,7 @@ def create_sealing_key(curve: str = "P-256") -> Dict[str, str]:
     """A new private key as a JWK, to be stored as a secret. The owner gets its :func:`public_jwk`.
 
     :param curve: ``P-256``, ``P-384`` or ``X25519``
+    :raises UsageError: for another curve
     """
     _require_cryptography()
     from cryptography.hazmat.primitives.asymmetric import ec, x25519
@@ -38,7 +39,7 @@ def create_sealing_key(curve: str = "P-256") -> Dict[str, str]:
     if curve == "X25519":
         return _jwk(curve, x25519.X25519PrivateKey.generate())
     if curve not in _CURVES:
-        raise ValueError(f"a sealing key is of {', '.join(_CURVES)}")
+        raise UsageError(f"a sealing key is of {', '.join(_CURVES)}")
     return _jwk(curve, ec.generate_private_key(ec.SECP256R1() if curve == "P-256" else ec.SECP384R1()))
 
 
@@ -58,7 +59,7 @@ class SealingKey:
     """A private key that opens what was sealed to it."""
 
     def __init__(self, jwk: Union[str, Mapping[str, str]]) -> None:
-        """:raises ValueError: for anything but a private JWK; the message says nothing of it"""
+        """:raises UsageError: for anything but a private JWK; the message says nothing of it"""
         _require_cryptography()
         try:
             members = json.loads(jwk) if isinstance(jwk, str) else dict(jwk)
@@ -69,7 +70,7 @@ class SealingKey:
                 raise ValueError
             self.thumbprint = thumbprint(computed)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ValueError(
+            raise UsageError(
                 "sealing_key is not a private key of P-256, P-384 or X25519 in JWK form"
             ) from None
 
@@ -200,4 +201,4 @@ def _require_cryptography() -> None:
     try:
         import cryptography  # noqa: F401
     except ImportError:
-        raise SealedError("no_library", "sealing keys need cryptography: pip install cryptography") from None
+        raise SealedError("no_library") from None
