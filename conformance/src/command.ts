@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { signCommand, vectorsCommand, verifyCommand, type DebugFlags } from './command/debug.ts';
 import { EXIT, UsageRefused, type Io } from './command/io.ts';
 import { runCommand, type RunFlags } from './command/run.ts';
+import { ticketCommand, type TicketFlags } from './command/ticket.ts';
 import { UnknownCheck } from './registry.ts';
 import { FORMATS } from './report/formats.ts';
 import { UpstreamUnavailable } from './runner.ts';
@@ -61,13 +62,33 @@ function commandLine(io: Io, exit: (code: number) => void): Command {
   addDebugFlags(program.command('verify'))
     .description('show how a signed request in a file is verified, step by step, and what refuses it')
     .action(async (file: string, flags: DebugFlags) => exit(await verifyCommand(file, flags, io)));
+  addBoundFlags(addTicketFlags(program.command('ticket')))
+    .description('issue a ticket by hand: the ticket on stdout, its claims on stderr')
+    .action(async (flags: TicketFlags) => exit(await ticketCommand({ ...flags, timeout: 0 }, io)));
   for (const command of program.commands) command.exitOverride().copyInheritedSettings(program);
   return program;
 }
 
+const several = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+function addTicketFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--op <op>', 'what it is for')
+        .choices(['credential', 'store', 'proxy'])
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--svc <name>', 'service name of the record')
+    .option(
+      '--claim <name=value>',
+      'set a claim, as JSON or text; empty leaves it out; may be repeated',
+      several,
+      [],
+    );
+}
+
 function addRunFlags(program: Command): Command {
-  const several = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-  return program
+  const invited = program
     .optionsGroup('Which webhook:')
     .option(
       '--bind-link <url>',
@@ -75,17 +96,11 @@ function addRunFlags(program: Command): Command {
     )
     .option('--code <uuid>', 'the binding code, with --hmac-hash, --webhook-url and --service-url')
     .option('--hmac-hash <hex>', 'SHA-256 of the key that the exchange will answer')
-    .option('--binding <file>', 'the binding that --save-binding kept')
     .option(
       '--save-binding <file>',
       'keep the binding, so that one is enough for many runs; replaces no file',
-    )
-    .option('--secret <base64url>', 'the bound key; --secret-file keeps it out of the process list')
-    .option('--secret-file <file>', 'file with the bound key')
-    .option('--key-id <id>', 'id of the bound key')
-    .option('--webhook-id <id>', 'id of the webhook, as /v1/exchange answered it')
-    .option('--webhook-url <url>', 'address of the webhook, as it is bound')
-    .option('--service-url <url>', 'base URL of the service that the webhook is configured for')
+    );
+  return addBoundFlags(invited)
     .optionsGroup('How the webhook reaches the suite:')
     .option('--upstream-url <url>', 'base URL by which it calls the suite’s own server')
     .option('--upstream-listen <host:port>', 'where that server listens; by default a free port of loopback')
@@ -105,6 +120,18 @@ function addRunFlags(program: Command): Command {
     )
     .option('--verbose', 'a line for each check, those that passed too')
     .option('--no-color', 'no colours, as with NO_COLOR');
+}
+
+/** Which webhook, where it is bound. */
+function addBoundFlags(command: Command): Command {
+  return command
+    .option('--binding <file>', 'the binding that --save-binding kept')
+    .option('--secret <base64url>', 'the bound key; --secret-file keeps it out of the process list')
+    .option('--secret-file <file>', 'file with the bound key')
+    .option('--key-id <id>', 'id of the bound key')
+    .option('--webhook-id <id>', 'id of the webhook, as /v1/exchange answered it')
+    .option('--webhook-url <url>', 'address of the webhook, as it is bound')
+    .option('--service-url <url>', 'base URL of the service that the webhook is configured for');
 }
 
 function addDebugFlags(command: Command): Command {

@@ -19,16 +19,16 @@ const requirementSchema = z
 
 const fileSchema = z.strictObject({ protocol: z.literal('v1'), requirements: z.array(requirementSchema) });
 
-/** One sentence of the protocol that binds a webhook. */
+/** One requirement of the protocol that binds a webhook. */
 export type Requirement = z.infer<typeof requirementSchema>;
 export type Level = Requirement['level'];
 
 const FILE = new URL('../requirements/v1.yaml', import.meta.url);
 
-/** Reads `requirements/v1.yaml`. @throws Error where it is not what the schema says, or an id stands twice */
+/** Reads `requirements/v1.yaml`. @throws Error where it is not what the schema says, or an id appears twice */
 export function loadRequirements(): ReadonlyMap<string, Requirement> {
   const { requirements } = fileSchema.parse(parse(readFileSync(FILE, 'utf8')));
   const byId = new Map(requirements.map((each) => [each.id, each]));
-  if (byId.size !== requirements.length) throw new Error('a requirement id stands twice');
+  if (byId.size !== requirements.length) throw new Error('a requirement id appears twice');
   return byId;
 }

@@ -46,6 +46,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteRun> {
   const report = buildReport({
     address: webhook.address,
     results,
+    bound: run.binding() !== undefined,
     capabilities: run.capabilities,
     startedAtMs,
     durationMs: performance.now() - from,

@@ -6,7 +6,7 @@ import type { BindingSteps, Step, StepName } from './transcript.ts';
 /** Sends the steps of a binding and keeps what came back. */
 export interface Recorder {
   readonly steps: BindingSteps;
-  /** A step that the binding can do without: not taken once an answer was waited for in vain. */
+  /** A step that the binding can do without: skipped once an answer timed out. */
   look(name: StepName, request: RequestToSend): Promise<Answer | undefined>;
   /** A step that the binding needs. @returns undefined where no answer came */
   need(name: StepName, request: RequestToSend): Promise<Answer | undefined>;

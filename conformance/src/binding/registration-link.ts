@@ -19,6 +19,10 @@ export function parseRegistrationLink(
   text: string,
   options: { readonly timeoutMs: number; readonly serviceUrl?: string | undefined },
 ): WebhookToTest {
+  if (text.trim() === '')
+    throw new TargetRefused(
+      'the bind link is empty: is the webhook still bound? Erase its keys first (BND-11)',
+    );
   const links = [...text.matchAll(/https?:\/\/[^\s"'<>]+/g)].map(([each]) => each);
   const link = links.find((each) => each.includes(PAGE));
   if (link === undefined || !URL.canParse(link)) throw new TargetRefused(`the link has no ${PAGE}`);

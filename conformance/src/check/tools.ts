@@ -175,7 +175,7 @@ export function createTools(options: {
     const answer = await store(name, body);
     const stored = jsonObject(answer);
     if (answer.status !== 200 || stored === undefined)
-      throw new NotTestable('what the check fetches could not be stored', answer);
+      throw new NotTestable('setup failed: the record could not be stored', answer);
     return name;
   };
 

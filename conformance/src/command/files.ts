@@ -31,7 +31,11 @@ export function reserveFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
-    throw new UsageRefused(`cannot create ${path}: ${codeOf(error)}`, { cause: error });
+    const why =
+      codeOf(error) === 'EEXIST'
+        ? `${path} exists already; use --binding ${path}, or delete it`
+        : `cannot create ${path}: ${codeOf(error)}`;
+    throw new UsageRefused(why, { cause: error });
   }
 }
 

@@ -1,13 +1,13 @@
 import type { SignatureRefusalReason } from '@svault/shared';
 
-/** The sentence of the protocol that rejects a request for a reason, and what that means for its signer. */
+/** The requirement of the protocol that rejects a request for a reason, and what that means for its signer. */
 export const REFUSED_BY: Readonly<
   Record<SignatureRefusalReason, readonly [requirement: string, meaning: string]>
 > = {
   signature_input_missing: ['SIG-26', 'there is no Signature-Input'],
-  signature_input_repeated: ['SIG-26', 'Signature-Input stands twice'],
+  signature_input_repeated: ['SIG-26', 'Signature-Input appears twice'],
   signature_missing: ['SIG-26', 'there is no Signature'],
-  signature_repeated: ['SIG-26', 'Signature stands twice'],
+  signature_repeated: ['SIG-26', 'Signature appears twice'],
   label: ['SIG-33', 'the label of both headers is sv'],
   signature_input_malformed: [
     'SIG-27',
@@ -23,7 +23,7 @@ export const REFUSED_BY: Readonly<
   nonce: ['SIG-35', 'the nonce is not 22 to 64 characters of base64url'],
   key_id: ['SIG-37', 'keyid is not 1 to 64 of A-Z a-z 0-9 _ -'],
   component_malformed: ['SIG-25', 'a component has parameters, or is no text'],
-  component_repeated: ['SIG-23', 'a component stands twice in the list'],
+  component_repeated: ['SIG-23', 'a component appears twice in the list'],
   component_unknown: [
     'SIG-08',
     'a component is neither one of the four nor the name of a header in lower case',
@@ -35,7 +35,7 @@ export const REFUSED_BY: Readonly<
   ],
   ticket_not_covered: ['SIG-10', 'there is an sv-ticket that is not covered'],
   field_missing: ['SIG-20', 'a covered header is not there'],
-  field_repeated: ['SIG-21', 'a covered header stands twice'],
+  field_repeated: ['SIG-21', 'a covered header appears twice'],
   field_value: ['SIG-19', 'a covered header holds something that cannot stand in a line'],
   target: ['SIG-15', 'method, authority or path hold something that cannot stand in a line'],
   query: ['SIG-18', 'a signed request has no query'],

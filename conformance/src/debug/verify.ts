@@ -20,7 +20,7 @@ import type { HttpMessage } from './http-message.ts';
 
 /** What a webhook at an address makes of a request. */
 export interface Examination {
-  /** The sentence that refuses it; nothing: it is accepted. */
+  /** The requirement that refuses it; nothing: it is accepted. */
   readonly refusedBy: string | undefined;
   readonly lines: readonly string[];
 }
@@ -77,7 +77,7 @@ function reasonOf(
   if (refused === 'key') return ['SIG-44', 'keyid names no key that is known'];
   const [requirement, meaning] = REFUSED_BY[refused.reason];
   const list = headers.find(([name]) => name.toLowerCase() === 'signature-input')?.[1] ?? '';
-  // The list says which of two sentences it is.
+  // The list says which of two requirements it is.
   if (refused.reason === 'component_unknown' && /^sv=\([^)]*[A-Z]/.test(list))
     return ['SIG-24', 'a component is not in lower case'];
   if (refused.reason === 'label' && /(^|[,\s])sv($|[=;,])/.test(list))

@@ -12,6 +12,8 @@ export interface Sent {
   readonly body: Uint8Array;
   /** What the MAC in `headers` was made over, for the report. */
   readonly signatureBase?: string;
+  /** The declared body is held back on purpose: the id of the requirement that asks for an answer without it. */
+  readonly bodyWithheld?: string;
 }
 
 export interface Answer {
@@ -49,6 +51,7 @@ export interface RequestToSend {
   readonly headers?: HeaderPairs;
   readonly body?: Uint8Array | string;
   readonly signatureBase?: string;
+  readonly bodyWithheld?: string;
 }
 
 export interface Client {
@@ -150,13 +153,11 @@ const hostOf = ({ headers }: Sent, authority: string): readonly string[] =>
 
 const TIME_IS_OVER = (): Error => new DOMException('the time for an answer is over', 'TimeoutError');
 
-function sentOf({ method, path, headers = [], body = '', signatureBase }: RequestToSend): Sent {
+function sentOf({ headers = [], body = '', ...request }: RequestToSend): Sent {
   return {
-    method,
-    path,
+    ...request,
     headers,
     body: typeof body === 'string' ? utf8(body) : body,
-    ...(signatureBase !== undefined && { signatureBase }),
   };
 }
 

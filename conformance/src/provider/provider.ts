@@ -127,7 +127,7 @@ function formFault(
   if (type.split(';', 1)[0]?.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
     return 'its Content-Type is not application/x-www-form-urlencoded';
   const repeated = [...form.keys()].find((name) => form.getAll(name).length > 1);
-  if (repeated !== undefined) return `${repeated} stands twice in the form`;
+  if (repeated !== undefined) return `${repeated} appears twice in the form`;
   if (form.get('grant_type') !== 'refresh_token') return 'grant_type is not refresh_token';
   // Whether the scope is asked for again is the webhook's affair (RFC 6749 section 6: omitted, it is the granted one).
   const asked = form.get('scope');

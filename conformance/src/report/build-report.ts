@@ -29,6 +29,8 @@ import { shownTickets } from './shown-tickets.ts';
 export interface RunFacts {
   readonly address: Address;
   readonly results: readonly ReportedCheck[];
+  /** Whether the webhook is bound to the suite. */
+  readonly bound: boolean;
   readonly capabilities: readonly string[] | undefined;
   readonly startedAtMs: number;
   readonly durationMs: number;
@@ -53,6 +55,7 @@ export function buildReport(facts: RunFacts): Report {
     suite: { name: 'svault-conformance', version },
     protocol: 'v1',
     webhook: { url: onOneLine(address.webhookUrl), serviceUrl: onOneLine(address.serviceUrl) },
+    bound: facts.bound,
     startedAt: new Date(facts.startedAtMs).toISOString(),
     durationMs: Math.round(facts.durationMs),
     interrupted: facts.interrupted,
@@ -89,6 +92,7 @@ export function reportedCheck(result: Result, address: Address, journal: Journal
     level,
     verdict,
     durationMs: Math.round(durationMs),
+    ...('observe' in check && { duringBinding: true as const }),
     requirements: requirements.map(({ id, level: its, section, sentence }) => ({
       id,
       level: its,
@@ -117,10 +121,12 @@ function reportedFailure(
   const silence = noAnswer ?? (answer === undefined ? notTestable : undefined);
   const refusedSignature =
     sent?.signatureBase !== undefined && isSignatureRefusal(answer) && !/^401\b/.test(expected);
+  // A base is beside the point where nothing was answered.
+  const withBase = refusedSignature || (ABOUT_SIGNATURES.test(id) && noAnswer === undefined);
   return {
     expected: clean(expected),
     ...(notTestable !== undefined && { notTestable: clean(notTestable) }),
-    ...(sent && { sent: reportedRequest(sent, journal, refusedSignature || ABOUT_SIGNATURES.test(id)) }),
+    ...(sent && { sent: reportedRequest(sent, journal, withBase) }),
     ...(answer && { received: reportedAnswer(answer, journal) }),
     ...(noAnswer !== undefined && { noAnswer: clean(noAnswer) }),
     hints: hintsFor({
@@ -128,6 +134,7 @@ function reportedFailure(
       sent,
       answer,
       noAnswer: silence,
+      expected,
       refusedSignature,
       clockAheadSeconds: journal.clockAheadSeconds(),
     }).map(clean),

@@ -1,7 +1,7 @@
 import type { Requirement } from '../requirements.ts';
 import type { ReportedCheck, RequirementCoverage } from './report.ts';
 
-/** What a run says of each sentence of the protocol, in their order. */
+/** What a run says of each requirement of the protocol, in their order. */
 export function coverageOf(
   requirements: ReadonlyMap<string, Requirement>,
   results: readonly ReportedCheck[],

@@ -1,11 +1,32 @@
 import type { ReportedCheck, ReportedFailure, ReportedHeaders, ReportedRequest } from './report.ts';
 import type { ShownBody } from './shown-body.ts';
 
+/** Where each exchange is shown first, so that one which fails several checks is printed once. */
+export interface ShownExchanges {
+  /** @returns the name it was first shown under; undefined where that is now */
+  before(exchange: Pick<ReportedFailure, 'sent' | 'received' | 'noAnswer'>, name: string): string | undefined;
+}
+
+/** For one report. */
+export function shownExchanges(): ShownExchanges {
+  const names = new Map<string, string>();
+  return {
+    before({ sent, received, noAnswer }, name) {
+      if (sent === undefined) return undefined;
+      const key = JSON.stringify([sent.method, sent.path, sent.headers, sent.body, received, noAnswer]);
+      const first = names.get(key);
+      if (first === undefined) names.set(key, name);
+      return first;
+    },
+  };
+}
+
 /**
- * A failed check in full: what was sent, what came back, what was expected, and the sentence that asks for it.
+ * A failed check in full: what was sent, what came back, what was expected, and the requirement that asks for it.
+ * @param shown of the report; absent where each check is shown on its own
  * @returns lines without colour; none for a check that did not fail
  */
-export function failureLines(check: ReportedCheck): readonly string[] {
+export function failureLines(check: ReportedCheck, shown = shownExchanges()): readonly string[] {
   const { failure } = check;
   if (failure === undefined) return [];
   return [
@@ -15,14 +36,21 @@ export function failureLines(check: ReportedCheck): readonly string[] {
       ...check.requirements.map(
         ({ id, level, section, sentence }) => `${id} (${level}, section ${section}): “${sentence}”`,
       ),
-      ...exchangeLines(failure),
+      ...exchangeLines(failure, check.id, shown),
     ]),
   ];
 }
 
-/** What was sent, what came back, what was expected. */
-export function exchangeLines(failure: ReportedFailure): readonly string[] {
+/** What was sent, what came back, what was expected; of an exchange that is shown already, where. */
+export function exchangeLines(
+  failure: ReportedFailure,
+  name: string,
+  shown: ShownExchanges,
+): readonly string[] {
   const { sent, received, noAnswer, expected, hints } = failure;
+  const before = shown.before(failure, name);
+  if (before !== undefined)
+    return [`sent, came back: as shown with ${before}`, 'expected:', ...indent(expected.split('\n'))];
   return [
     ...(sent === undefined ? [] : ['sent:', ...indent(requestLines(sent))]),
     ...(received === undefined && noAnswer === undefined ? [] : ['came back:']),

@@ -8,6 +8,7 @@ interface Circumstances {
   readonly sent: Sent | undefined;
   readonly answer: Answer | undefined;
   readonly noAnswer: string | undefined;
+  readonly expected: string;
   /** A request that was signed, and that should not have been refused for its signature, was. */
   readonly refusedSignature: boolean;
   readonly clockAheadSeconds: number | undefined;
@@ -18,12 +19,40 @@ const SUSPECT_CLOCK_SECONDS = 20;
 
 /** What a failure may come from, the likeliest first. Said only where something points to it. */
 export function hintsFor(circumstances: Circumstances): readonly string[] {
-  const { noAnswer, answer, refusedSignature } = circumstances;
-  if (noAnswer !== undefined) return connectionHints(noAnswer);
+  const { noAnswer, answer, sent, refusedSignature } = circumstances;
+  if (noAnswer !== undefined)
+    return [...withheldHints(sent), ...connectionHints(noAnswer, sent?.bodyWithheld !== undefined)];
   if (answer === undefined) return [];
-  return [...placeHints(circumstances, answer), ...(refusedSignature ? signatureHints(circumstances) : [])];
+  return [
+    ...placeHints(circumstances, answer),
+    ...exchangeHints(circumstances, answer),
+    ...(refusedSignature ? signatureHints(circumstances) : []),
+  ];
 }
 
+function withheldHints(sent: Sent | undefined): readonly string[] {
+  if (sent?.bodyWithheld === undefined) return [];
+  return [
+    `the head was sent and its body is held back on purpose: answer before you read the body (${sent.bodyWithheld}); many frameworks read it first unless told otherwise`,
+  ];
+}
+
+/** Of an exchange that should have been answered with a key. */
+function exchangeHints({ address, sent, expected }: Circumstances, { status }: Answer): readonly string[] {
+  if (!isByCode(sent) || expected.startsWith(String(status))) return [];
+  if (status === 400) return [`400: is the webhook configured for ${address.serviceUrl} (EXC-07)?`];
+  if (status === 401)
+    return [
+      'the code is unknown or replaced (EXC-19): do the command that made the link and the server share a data folder and settings?',
+    ];
+  return [];
+}
+
+const isByCode = (sent: Sent | undefined): boolean =>
+  sent?.path === '/v1/exchange' &&
+  sent.headers.some(([name, value]) => name === 'signature-input' && value.includes('keyid="bind"'));
+
+const TIME_IS_OVER = /time for an answer is over/;
 const CONNECTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/ECONNREFUSED/, 'nothing listens at this address'],
   [/ENOTFOUND|EAI_AGAIN/, 'the name of this address cannot be resolved from here'],
@@ -41,14 +70,14 @@ const CONNECTION: ReadonlyArray<readonly [RegExp, string]> = [
     /socket hang up|ECONNRESET|closed before/,
     'the connection was closed without an answer: the webhook’s own log should say why, such as an exception',
   ],
-  [
-    /time for an answer is over/,
-    '--timeout SECONDS waits longer; the protocol lets a service wait 10 seconds (TRN-22)',
-  ],
+  [TIME_IS_OVER, '--timeout SECONDS waits longer; the protocol lets a service wait 10 seconds (TRN-22)'],
 ];
 
-function connectionHints(noAnswer: string): readonly string[] {
-  return CONNECTION.filter(([symptom]) => symptom.test(noAnswer)).map(([, hint]) => hint);
+/** @param withheld more time is no help where the webhook waits for what never comes */
+function connectionHints(noAnswer: string, withheld: boolean): readonly string[] {
+  return CONNECTION.filter(
+    ([symptom]) => symptom.test(noAnswer) && !(withheld && symptom === TIME_IS_OVER),
+  ).map(([, hint]) => hint);
 }
 
 function placeHints({ address }: Circumstances, answer: Answer): readonly string[] {
@@ -90,11 +119,8 @@ function signatureHints({ address, sent, clockAheadSeconds = 0 }: Circumstances)
       'the digest is made over the bytes as received, before any JSON is read and written again (SIG-52)',
     );
   else hints.push('without a body there are neither content-type nor content-digest in the list (SIG-03)');
-  const isByCode = sent?.headers.some(
-    ([name, value]) => name === 'signature-input' && value.includes('keyid="bind"'),
-  );
   hints.push(
-    isByCode
+    isByCode(sent)
       ? 'the key is the code itself: the 36 ASCII bytes of the UUID in the body (EXC-03)'
       : 'the key is the 32 bytes that hmacSecret decodes to, not its text (SIG-43)',
   );

@@ -10,7 +10,7 @@ import type {
   RequirementCoverage,
 } from './report.ts';
 import type { ShownBody } from './shown-body.ts';
-import { textSummary } from './text.ts';
+import { capabilitiesText, textSummary } from './text.ts';
 
 /** Nothing is loaded and nothing runs: what a page holds comes from a server that may mean harm. */
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'`;
@@ -33,11 +33,11 @@ export function htmlReport(report: Report): string {
 <body>
 <header>
 <h1>${escape(webhook.url)}</h1>
-<p class="verdict ${report.conforms ? 'passed' : 'failed'}">${report.conforms ? 'conforms' : 'does not conform'} to protocol ${report.protocol}${report.interrupted ? ' (interrupted)' : ''}</p>
+<p class="verdict ${report.conforms ? 'passed' : 'failed'}">${escape(verdictText(report))}${report.interrupted ? ' (interrupted)' : ''}</p>
 <p>${escape(textSummary(report))}</p>
 ${countBar(report)}
 <dl>
-<dt>Claims</dt><dd>${escape(report.capabilities?.join(', ') ?? 'nothing that could be read')}</dd>
+<dt>Capabilities</dt><dd>${escape(capabilitiesText(report))}</dd>
 <dt>Service</dt><dd>${escape(webhook.serviceUrl)}</dd>
 <dt>Run</dt><dd>${escape(report.startedAt)}, ${(report.durationMs / 1000).toFixed(1)} s, ${escape(suite.name)} ${escape(suite.version)}</dd>
 </dl>
@@ -54,6 +54,14 @@ ${requirementTable(report.requirements)}
 </body>
 </html>
 `;
+}
+
+/** What is not claimed was not tested. */
+function verdictText(report: Report): string {
+  const { conforms, protocol } = report;
+  return conforms
+    ? `conforms to protocol ${protocol} in what it claims: ${capabilitiesText(report)}`
+    : `does not conform to protocol ${protocol}`;
 }
 
 function countBar({ counts, checks }: Report): string {
@@ -88,14 +96,14 @@ function list(title: string, items: readonly string[]): string {
 
 function failureCard(check: ReportedCheck): string {
   const { id, title, level, verdict, requirements, failure } = check;
-  const sentences = requirements.map(
+  const quoted = requirements.map(
     (each) =>
       `<blockquote><a href="#${escape(each.id)}">${escape(each.id)}</a> ${escape(each.sentence)} <cite>section ${escape(each.section)}</cite></blockquote>`,
   );
   return `<article class="card ${verdict}" id="check-${escape(id)}">
 <h3><code>${escape(id)}</code> <span class="tag ${verdict}">${failure?.notTestable === undefined ? level : 'not testable'}</span></h3>
 <p>${escape(title)}</p>
-${sentences.join('\n')}
+${quoted.join('\n')}
 ${failure === undefined ? '' : failureBody(failure)}
 </article>`;
 }
@@ -132,12 +140,14 @@ function messageText(
 const pre = (text: string): string => `<pre>${escape(text)}</pre>`;
 
 function checkTable(checks: readonly ReportedCheck[]): string {
-  const rows = checks.map(({ id, title, verdict, level, durationMs, reason, requirements, failure }) => {
-    const name = failure === undefined ? escape(id) : `<a href="#check-${escape(id)}">${escape(id)}</a>`;
-    const note = reason === undefined ? '' : ` <em>${escape(reason)}</em>`;
-    return `<tr><td><span class="tag ${verdict}">${verdict}</span></td><td><code>${name}</code></td><td>${escape(title)}${note}</td><td>${level}</td><td>${requirements.map((each) => `<a href="#${escape(each.id)}">${escape(each.id)}</a>`).join(' ')}</td><td class="number">${durationMs} ms</td></tr>`;
-  });
-  return table(['', 'Check', 'What a webhook does', 'Level', 'Sentences', 'Time'], rows);
+  const rows = checks.map(
+    ({ id, title, verdict, level, durationMs, duringBinding, reason, requirements, failure }) => {
+      const name = failure === undefined ? escape(id) : `<a href="#check-${escape(id)}">${escape(id)}</a>`;
+      const note = reason === undefined ? '' : ` <em>${escape(reason)}</em>`;
+      return `<tr><td><span class="tag ${verdict}">${verdict}</span></td><td><code>${name}</code></td><td>${escape(title)}${note}</td><td>${level}</td><td>${requirements.map((each) => `<a href="#${escape(each.id)}">${escape(each.id)}</a>`).join(' ')}</td><td class="number">${duringBinding === true ? 'while binding' : `${durationMs} ms`}</td></tr>`;
+    },
+  );
+  return table(['', 'Check', 'What a webhook does', 'Level', 'Requirements', 'Time'], rows);
 }
 
 function requirementTable(requirements: readonly RequirementCoverage[]): string {
@@ -154,7 +164,7 @@ function requirementTable(requirements: readonly RequirementCoverage[]): string 
         : escape(unobservable);
     return `<tr id="${escape(id)}"><td><span class="tag ${verdictClass[verdict]}">${verdict}</span></td><td>${escape(id)}</td><td>${escape(at)}</td><td>${escape(sentence)}</td><td>${seen}</td></tr>`;
   });
-  return table(['', 'Id', 'Section', 'Sentence', 'Seen by'], rows);
+  return table(['', 'Id', 'Section', 'Requirement', 'Seen by'], rows);
 }
 
 function table(heads: readonly string[], rows: readonly string[]): string {

@@ -16,6 +16,8 @@ export interface Report {
   readonly durationMs: number;
   /** Ended before all checks had run. */
   readonly interrupted: boolean;
+  /** Whether the webhook was bound, or could be. */
+  readonly bound: boolean;
   /** As claimed; null where the webhook did not say. */
   readonly capabilities: readonly string[] | null;
   readonly counts: Counts;
@@ -60,6 +62,8 @@ export interface ReportedCheck {
   readonly level: Level;
   readonly verdict: Verdict;
   readonly durationMs: number;
+  /** Its requests were sent while the webhook was being bound, before the checks: they are not in `durationMs`. */
+  readonly duringBinding?: true;
   readonly requirements: ReadonlyArray<{
     readonly id: string;
     readonly level: Level;
@@ -102,7 +106,7 @@ export interface ReportedAnswer {
   readonly body: ShownBody;
 }
 
-/** A sentence of the protocol, and what this run says of it. */
+/** A requirement of the protocol, and what this run says of it. */
 export interface RequirementCoverage {
   readonly id: string;
   readonly level: Level;

@@ -1,4 +1,5 @@
-import { exchangeLines, failureLines, indent } from './failure-text.ts';
+import { exchangeLines, failureLines, indent, shownExchanges, type ShownExchanges } from './failure-text.ts';
+import { plural } from './plural.ts';
 import type { BaselineVerdict, Report, ReportedCheck } from './report.ts';
 
 export interface TextOptions {
@@ -15,30 +16,41 @@ const SGR = { red: 31, green: 32, yellow: 33, bold: 1 } as const;
 /** The report for a terminal: a line per area, failures in full, and a summary as the last line. */
 export function textReport(report: Report, { verbose = false, color = false }: TextOptions = {}): string {
   const paint: Paint = (name, text) => (color ? `\u001b[${SGR[name]}m${text}\u001b[0m` : text);
-  const { suite, webhook, protocol, capabilities, checks } = report;
+  const { suite, webhook, protocol, checks } = report;
+  const shown = shownExchanges();
   const failed = checks.filter(({ failure }) => failure !== undefined && failure.notTestable === undefined);
   return [
     `${suite.name} ${suite.version} · protocol ${protocol} · ${webhook.url}`,
-    `it claims: ${capabilities === null ? 'nothing that could be read' : capabilities.join(', ')}`,
+    `capabilities: ${capabilitiesText(report)}`,
     '',
     ...areasOf(checks).flatMap(([area, its]) => [
       areaLine(area, its, paint),
       ...(verbose ? indent(its.map((each) => checkLine(each, paint))) : []),
     ]),
-    ...failed.flatMap((check) => ['', ...painted(failureLines(check), paint)]),
-    ...notTestableLines(checks, paint),
+    ...failed.flatMap((check) => ['', ...painted(failureLines(check, shown), paint)]),
+    ...notTestableLines(checks, paint, shown),
     ...baselineLines(report.baseline),
     '',
-    ...(report.interrupted ? [`interrupted: ${checks.length} checks had run`] : []),
+    ...(report.interrupted ? [`interrupted: ${plural(checks.length, 'check')} had run`] : []),
     textSummary(report),
   ].join('\n');
 }
 
 /** The last line of a report. */
-export function textSummary({ counts }: Report): string {
-  const { passed, failed, warnings, skipped, notTestable } = counts;
-  const untested = notTestable === 0 ? '' : ` (${notTestable} of these not testable)`;
-  return `${passed} passed, ${failed} failed, ${warnings} warnings${untested}, ${skipped} skipped`;
+export function textSummary({ counts, checks }: Report): string {
+  const { passed, failed, warnings, skipped } = counts;
+  const untested = (of: ReportedCheck['verdict']): string => {
+    const count = checks.filter((each) => each.verdict === of && each.failure?.notTestable !== undefined);
+    return count.length === 0 ? '' : ` (${count.length} not testable)`;
+  };
+  const warned = `${plural(warnings, 'warning')}${untested('warned')}`;
+  return `${passed} passed, ${failed} failed${untested('failed')}, ${warned}, ${skipped} skipped`;
+}
+
+/** What the webhook claims, or why that is not known. */
+export function capabilitiesText({ capabilities, bound }: Report): string {
+  if (capabilities === null) return bound ? 'unknown (POST /v1/health does not say)' : 'unknown (not bound)';
+  return capabilities.length === 0 ? 'none' : capabilities.join(', ');
 }
 
 /** Checks by their area, in order. */
@@ -67,7 +79,7 @@ function areaLine(area: string, checks: readonly ReportedCheck[], paint: Paint):
   ];
   const rest = [
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(warned > 0 ? [`${warned} warnings`] : []),
+    ...(warned > 0 ? [plural(warned, 'warning')] : []),
     ...(skipped > 0 ? [`${skipped} skipped: ${reasonsOf(checks)}`] : []),
   ];
   const mark =
@@ -81,8 +93,16 @@ function areaLine(area: string, checks: readonly ReportedCheck[], paint: Paint):
   return `${mark}  ${area.padEnd(AREA_WIDTH)} ${passed} of ${checks.length} passed${rest.map((each) => `, ${each}`).join('')}`;
 }
 
+const UNCLAIMED = /^the webhook does not claim (.+)$/;
+
+/** Each reason once; what the webhook does not claim in one of them. */
 function reasonsOf(checks: readonly ReportedCheck[]): string {
-  return [...new Set(checks.flatMap(({ reason }) => reason ?? []))].join('; ');
+  const reasons = checks.flatMap(({ reason }) => reason ?? []);
+  const unclaimed = reasons.flatMap((reason) => UNCLAIMED.exec(reason)?.[1]?.split(', ') ?? []);
+  const others = reasons.filter((reason) => !UNCLAIMED.test(reason));
+  const claim =
+    unclaimed.length === 0 ? [] : [`the webhook does not claim ${[...new Set(unclaimed)].join(', ')}`];
+  return [...claim, ...new Set(others)].join('; ');
 }
 
 function checkLine({ id, verdict, title, reason }: ReportedCheck, paint: Paint): string {
@@ -103,7 +123,11 @@ function painted([first = '', ...rest]: readonly string[], paint: Paint): readon
 }
 
 /** Equal reasons once, with what was seen the first time. */
-function notTestableLines(checks: readonly ReportedCheck[], paint: Paint): readonly string[] {
+function notTestableLines(
+  checks: readonly ReportedCheck[],
+  paint: Paint,
+  shown: ShownExchanges,
+): readonly string[] {
   const byReason = new Map<string, ReportedCheck[]>();
   for (const check of checks) {
     const reason = check.failure?.notTestable;
@@ -115,23 +139,30 @@ function notTestableLines(checks: readonly ReportedCheck[], paint: Paint): reado
     const exchange =
       first.failure.sent === undefined
         ? first.failure.hints.map((hint) => `hint: ${hint}`)
-        : exchangeLines({ ...first.failure, expected: 'what these checks need first' });
+        : exchangeLines({ ...first.failure, expected: 'the setup to succeed' }, first.id, shown);
     return [
       '',
       paint('red', `FAIL  not testable: ${reason}`),
       ...indent([
-        `${ids.length === 1 ? 'this check' : `these ${ids.length} checks`}: ${wrapped(ids)}`,
+        ids.length === 1 ? 'this check:' : `these ${ids.length} checks:`,
+        ...indent(wrapped(ids)),
         ...exchange,
       ]),
     ];
   });
 }
 
-const SHOWN_IDS = 12;
+const LINE_CHARACTERS = 100;
 
-function wrapped(ids: readonly string[]): string {
-  const shown = ids.slice(0, SHOWN_IDS).join(', ');
-  return ids.length > SHOWN_IDS ? `${shown} and ${ids.length - SHOWN_IDS} more` : shown;
+/** All of them, since a baseline needs each. */
+function wrapped(ids: readonly string[]): readonly string[] {
+  const lines: string[] = [];
+  for (const id of ids) {
+    const joined = `${lines.at(-1) ?? ''}, ${id}`;
+    if (lines.length > 0 && joined.length <= LINE_CHARACTERS) lines[lines.length - 1] = joined;
+    else lines.push(id);
+  }
+  return lines;
 }
 
 function baselineLines(baseline: BaselineVerdict | null): readonly string[] {
@@ -139,7 +170,7 @@ function baselineLines(baseline: BaselineVerdict | null): readonly string[] {
   const { expected, unexpected, passing, unknown } = baseline;
   return [
     '',
-    ...(expected.length > 0 ? [`baseline: ${expected.length} failures were expected`] : []),
+    ...(expected.length > 0 ? [`baseline: ${plural(expected.length, 'failure')} expected`] : []),
     ...unexpected.map((id) => `baseline: ${id} failed and is not listed`),
     ...passing.map((id) => `baseline: ${id} is listed and passes: take it out`),
     ...unknown.map((id) => `baseline: ${id} is listed and is the id of no check: take it out`),

@@ -166,7 +166,7 @@ export const EXCHANGE_CHECKS: readonly BindingCheck[] = [
   },
   {
     id: 'binding.promised-key',
-    title: 'the key is the one whose SHA-256 stood in the link',
+    title: 'the key is the one whose SHA-256 was in the link',
     requirements: ['BND-08'],
     observe: (transcript) => {
       const answer = answerIn(transcript, 'exchange');

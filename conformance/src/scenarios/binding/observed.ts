@@ -13,7 +13,7 @@ export function answerIn({ steps }: BindingTranscript, name: StepName): Answer {
   const step = steps[name];
   if (step instanceof NoAnswer) throw step;
   if (step === undefined)
-    throw new NotTestable('the binding did not come this far, or an answer before was waited for in vain');
+    throw new NotTestable('the binding did not come this far, or an earlier request timed out');
   return step;
 }
 

@@ -110,7 +110,7 @@ export const MINTER_SETTINGS_CHECKS: readonly WebhookCheck[] = [
   },
   {
     id: 'mint.aws-policy-without-role',
-    title: 'a sessionPolicy without roleArn is refused, and one beside it is taken',
+    title: 'a sessionPolicy without roleArn is refused, and one beside it is accepted',
     requirements: ['SAV-28'],
     claims: ['aws-sts'],
     run: async (tools) => {

@@ -20,7 +20,7 @@ const claims = ['credential', 'totp'] as const;
 export const TOTP_REFUSAL_CHECKS: readonly WebhookCheck[] = [
   {
     id: 'totp.bad-seed',
-    title: 'a seed that is no base32 is refused, and nothing is stored',
+    title: 'a seed that is not valid base32 is refused, and nothing is stored',
     requirements: ['SAV-27'],
     claims,
     run: async (tools) => {

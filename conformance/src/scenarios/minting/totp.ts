@@ -72,7 +72,7 @@ export const TOTP_CHECKS: readonly WebhookCheck[] = [
   }),
   check(
     'short-seed',
-    'a seed with fewer bits than RFC 4226 asks for is taken, down to 80',
+    'a seed with fewer bits than RFC 4226 asks for is accepted, down to 80',
     ['SAV-36'],
     async (tools) => {
       const seeded = (length: number): Seeded => {
@@ -139,7 +139,7 @@ export const TOTP_CHECKS: readonly WebhookCheck[] = [
   }),
   check(
     'uri-with-members',
-    'members beside an otpauth URI that say the same are taken',
+    'members beside an otpauth URI that say the same are accepted',
     ['SAV-27'],
     async (tools) => {
       const { base32, bytes } = newSeed();

@@ -101,7 +101,7 @@ export const PROXY_CHECKS: readonly Check[] = [
   },
   {
     id: 'proxy.large-body',
-    title: 'a body of 8 MiB is taken and sent on',
+    title: 'a body of 8 MiB is accepted and sent on',
     requirements: ['TRN-20', 'PRX-06'],
     claims: ['proxy'],
     run: async (tools) => {

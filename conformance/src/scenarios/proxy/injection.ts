@@ -83,7 +83,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
   },
   {
     id: 'injection.literal',
-    title: 'nothing in a credential is taken for an order to whatever replaces the markers',
+    title: 'nothing in a credential is read as an order to whatever replaces the markers',
     requirements: ['PRX-13'],
     claims: ['proxy'],
     run: async (tools) => {

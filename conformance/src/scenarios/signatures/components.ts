@@ -141,7 +141,7 @@ export const SIGNATURE_COMPONENT_CHECKS: readonly Check[] = [
   refusesSignatures(
     {
       id: 'signature.covered-twice',
-      title: 'a covered field that stands twice is refused',
+      title: 'a covered field that appears twice is refused',
       requirements: ['SIG-21'],
     },
     (tools) => ({
@@ -155,7 +155,7 @@ export const SIGNATURE_COMPONENT_CHECKS: readonly Check[] = [
   refusesSignatures(
     {
       id: 'signature.component-twice',
-      title: 'a component that stands twice in the list is refused',
+      title: 'a component that appears twice in the list is refused',
       requirements: ['SIG-23'],
     },
     () => ({

@@ -94,7 +94,7 @@ export const SIGNATURE_DIGEST_CHECKS: readonly Check[] = [
   refusesSignatures(
     {
       id: 'signature.digest-twice',
-      title: 'a sha-256 that stands twice is refused',
+      title: 'a sha-256 that appears twice is refused',
       requirements: ['SIG-51'],
     },
     (tools) => {

@@ -190,7 +190,7 @@ export const SIGNATURE_CHECKS: readonly Check[] = [
         'a rotation under a wrong MAC': sign({ ...request, path: '/v1/exchange' }, { key }),
       };
       await variantsAtOnce(heads, async (head) =>
-        expectRefusal(await send(withoutItsBody(head)), 'SIGNATURE_INVALID'),
+        expectRefusal(await send(withoutItsBody(head, 'SIG-61')), 'SIGNATURE_INVALID'),
       );
     },
   },

@@ -26,7 +26,7 @@ export async function storedVersion(
   const answer = await tools.store(serviceName, body, deviation);
   const version = jsonObject(answer)?.['version'];
   if (answer.status !== 200 || typeof version !== 'number')
-    throw new NotTestable('what the check looks at could not be stored', answer);
+    throw new NotTestable('setup failed: the record could not be stored', answer);
   return version;
 }
 
@@ -80,6 +80,24 @@ export async function allOf(
     items.push(...page.items);
   }
   return { answer: page.answer, items, pages };
+}
+
+const SHOWN_IDS = 3;
+
+/** How a list differs from what it should hold, each once: `2 lost: a, b; 1 repeated: c`. Empty where it does not. */
+export function differenceOf(wanted: readonly string[], returned: readonly string[]): string {
+  const differences = {
+    lost: wanted.filter((id) => !returned.includes(id)),
+    repeated: returned.filter((id, at) => returned.indexOf(id) !== at),
+    foreign: returned.filter((id) => !wanted.includes(id)),
+  };
+  return Object.entries(differences)
+    .filter(([, ids]) => ids.length > 0)
+    .map(([what, ids]) => {
+      const more = ids.length > SHOWN_IDS ? ', …' : '';
+      return `${ids.length} ${what}: ${ids.slice(0, SHOWN_IDS).join(', ')}${more}`;
+    })
+    .join('; ');
 }
 
 /** Whether a value is a JSON object. */

@@ -79,7 +79,7 @@ const FORBIDDEN = [
 export const PROXY_CONFIG_FORM_CHECKS: readonly Check[] = [
   {
     id: 'proxy-config.largest',
-    title: 'twenty templates, and one of 4 KiB, are taken',
+    title: 'twenty templates, and one of 4 KiB, are accepted',
     requirements: ['STO-21', 'STO-22'],
     claims: CLAIMS,
     run: (tools) => expectTaken(tools, [templates(20), template('x-long', 'x'.repeat(4096)), templates(0)]),
@@ -102,7 +102,7 @@ export const PROXY_CONFIG_FORM_CHECKS: readonly Check[] = [
   ),
   {
     id: 'proxy-config.upstream-urls',
-    title: 'upstream URLs with a port, a path and a query are taken',
+    title: 'upstream URLs with a port, a path and a query are accepted',
     requirements: ['STO-23'],
     claims: CLAIMS,
     run: (tools) =>
@@ -187,7 +187,7 @@ export const PROXY_CONFIG_FORM_CHECKS: readonly Check[] = [
   },
   {
     id: 'proxy-config.other-headers',
-    title: 'headers whose names only resemble the forbidden ones are taken',
+    title: 'headers whose names only resemble the forbidden ones are accepted',
     requirements: ['STO-24', 'PRX-14'],
     claims: CLAIMS,
     run: (tools) =>

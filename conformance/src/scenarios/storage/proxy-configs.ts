@@ -138,7 +138,7 @@ export const PROXY_CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'proxy-config.if-none',
     title:
-      'a put with ifVersion 0 is taken where there is no configuration, and refused where there is another',
+      'a put with ifVersion 0 is accepted where there is no configuration, and refused where there is another',
     requirements: ['STO-18'],
     claims: CLAIMS,
     run: async (tools) => {

@@ -154,7 +154,7 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
   },
   {
     id: 'store.empty',
-    title: 'an empty secret is taken, and the record called empty',
+    title: 'an empty secret is accepted, and the record called empty',
     requirements: ['SAV-05'],
     claims: ['store', 'storage'],
     run: async (tools) => {
@@ -192,7 +192,7 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
   },
   {
     id: 'store.longest-secrets',
-    title: 'secrets of 64 KiB are taken and delivered whole',
+    title: 'secrets of 64 KiB are accepted and delivered whole',
     requirements: ['SAV-07'],
     claims: ['store', 'credential'],
     run: async (tools) => {

@@ -118,7 +118,7 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
   ),
   {
     id: 'store.recipients',
-    title: 'one and twenty recipients are taken',
+    title: 'one and twenty recipients are accepted',
     requirements: ['SAV-08', 'SAV-09'],
     claims: ['store', 'storage', 'sealed-delivery'],
     run: async (tools) => {

@@ -92,7 +92,8 @@ export const SHORT_SECRET_CHECKS: readonly Check[] = [
   },
   {
     id: 'store.short-secret-permitted',
-    title: 'a short secret is taken with allowShortSecret or without allowedHosts, and a longer one anyway',
+    title:
+      'a short secret is accepted with allowShortSecret or without allowedHosts, and a longer one anyway',
     requirements: ['SAV-40'],
     claims: ['store'],
     run: async (tools) => {

@@ -63,7 +63,8 @@ export const TICKET_CHECKS: readonly Check[] = [
         ['authorization', `Bearer ${ticket}`],
         ['content-type', 'application/json'],
       ] as const;
-      expectRefusal(await tools.send(withoutItsBody({ ...request, headers })), 'TICKET_INVALID');
+      const head = withoutItsBody({ ...request, headers }, 'TIX-44');
+      expectRefusal(await tools.send(head), 'TICKET_INVALID');
     },
   },
   refusesTickets(

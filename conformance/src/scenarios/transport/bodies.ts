@@ -60,7 +60,7 @@ export const BODY_CHECKS: readonly Check[] = [
   },
   {
     id: 'body.content-type-parameters',
-    title: 'application/json is taken with and without parameters',
+    title: 'application/json is accepted with and without parameters',
     requirements: ['TRN-17'],
     claims: ['storage'],
     run: (tools) =>
@@ -75,7 +75,7 @@ export const BODY_CHECKS: readonly Check[] = [
   },
   {
     id: 'body.largest',
-    title: 'a body of 1 MiB is taken',
+    title: 'a body of 1 MiB is accepted',
     requirements: ['TRN-20'],
     claims: ['storage'],
     run: async (tools) => {
@@ -93,7 +93,7 @@ export const BODY_CHECKS: readonly Check[] = [
   },
   {
     id: 'body.largest-at-exchange',
-    title: 'a body of 1 KiB is taken at /v1/exchange',
+    title: 'a body of 1 KiB is accepted at /v1/exchange',
     requirements: ['TRN-20'],
     run: async (tools) => {
       // An operation that there is not, so that no key changes.

@@ -110,7 +110,7 @@ export const JSON_CHECKS: readonly Check[] = [
   },
   {
     id: 'json.repeated-name',
-    title: 'an object in which a member name stands twice is refused',
+    title: 'an object in which a member name appears twice is refused',
     requirements: ['TRN-05'],
     claims: ['storage'],
     run: (tools) =>
@@ -148,7 +148,7 @@ export const JSON_CHECKS: readonly Check[] = [
   },
   {
     id: 'json.null',
-    title: 'an optional member that is null is taken for one that is absent',
+    title: 'an optional member that is null is read as absent',
     requirements: ['TRN-10'],
     claims: ['storage'],
     run: async (tools) => {

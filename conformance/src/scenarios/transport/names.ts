@@ -73,7 +73,7 @@ const ALIKE: readonly (readonly [what: string, one: string, other: string])[] = 
 export const NAME_CHECKS: readonly Check[] = [
   {
     id: 'name.longest',
-    title: 'names of 128 characters and of 255 bytes are taken',
+    title: 'names of 128 characters and of 255 bytes are accepted',
     requirements: ['NAM-01'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -100,7 +100,7 @@ export const NAME_CHECKS: readonly Check[] = [
   ]),
   {
     id: 'name.composed',
-    title: 'a name in normalisation form C is taken, whatever form KC would make of it',
+    title: 'a name in normalisation form C is accepted, whatever form KC would make of it',
     requirements: ['NAM-02', 'NAM-06'],
     claims: CLAIMS,
     run: (tools) =>
