@@ -26,7 +26,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   { page: 'webhook/README.md', why: DEVELOPMENT },
   { page: 'clients/', why: 'the tests of clients/ build, install and run both packages' },
   { page: 'compose/webhook/', why: 'compose/test/containers/webhook-alone runs the lines of this page' },
-  { page: 'docs/webhook-authors/authoring.md', why: 'conformance/test/authoring.test.ts runs them' },
+  {
+    page: 'docs/webhook-authors/authoring.md',
+    begins: 'npx svault-conformance',
+    why: 'conformance/test/authoring.test.ts runs them',
+  },
   { page: 'docs/deploy/containers.md', why: CONTAINERS },
   { page: 'docs/operate/backup-and-restore.md', begins: 'pg_dump', why: POSTGRES },
   { page: 'docs/operate/backup-and-restore.md', begins: 'umask 077; mkdir -p backups', why: CONTAINERS },

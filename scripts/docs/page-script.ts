@@ -12,7 +12,7 @@ const SECRET = 'a secret that somebody types';
 
 const PREAMBLE = `set -euo pipefail
 curl() { command curl --fail-with-body "$@"; }
-ready() { until command curl -fsS -o /dev/null "$1/readyz" 2>/dev/null; do kill -0 "$!"; sleep 0.1; done; }
+ready() { until command curl -fsS -o /dev/null "$1" 2>/dev/null; do kill -0 "$!"; sleep 0.1; done; }
 stop() { local running; running=$(jobs -p); [ -z "$running" ] || kill $running; wait; }
 trap stop EXIT
 umask 077
@@ -79,14 +79,16 @@ function settingsOf(
 }
 
 /** The last line of a block that keeps a program running in its terminal. */
-const SERVER = /^npx node (control-plane|webhook)\/src\/main\.ts\n$/m;
+const SERVER = /^(?:npx node (?:control-plane|webhook)\/src\/main\.ts|python3 \S+\/webhook\.py serve)\n$/m;
 
 function scriptOf(blocks: readonly CommandBlock[], ports: Ports): string {
   const parts = blocks.map(({ page, line, text }) => {
     const commands = text
-      .replace(SERVER, (_, program: string) => {
-        const port = program === 'webhook' ? '8090' : '8080';
-        return `npx node ${program}/src/main.ts &\nready http://127.0.0.1:${port}\n`;
+      .replace(SERVER, (line) => {
+        const url = line.includes('control-plane')
+          ? 'http://127.0.0.1:8080/readyz'
+          : 'http://127.0.0.1:8090/v1/health';
+        return `${line.trimEnd()} &\nready ${url}\n`;
       })
       .replaceAll(/127\.0\.0\.1:(8080|8090)/g, (_, port: keyof Ports) => `127.0.0.1:${ports[port]}`)
       .replaceAll('npx node ', 'node ');
