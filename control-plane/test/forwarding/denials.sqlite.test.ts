@@ -65,7 +65,8 @@ describe('the key of a proxy', () => {
   // spec: Auth: proxy key mcp_....
   it('is MISSING_KEY without one, and INVALID_KEY for keys of other kinds', async () => {
     expect(await said({})).toEqual([401, 'MISSING_KEY']);
-    expect(await said({ authorization: 'Basic eDp5' })).toEqual([401, 'MISSING_KEY']);
+    for (const authorization of ['Basic eDp5', 'Bearer', 'Bearer '])
+      expect(await said({ authorization })).toEqual([401, 'MISSING_KEY']);
     expect(await said({ 'x-agent-key': proxy.key })).toEqual([401, 'MISSING_KEY']);
     const agent = await service.agent('github');
     for (const key of [agent.apiKey, service.place.adminKey, newKey('svsess')])

@@ -18,7 +18,15 @@ it.each([
   ['no header', [], undefined],
   ['Bearer', [['Authorization', 'Bearer svagent_a']], 'svagent_a'],
   ['Bearer in any case', [['authorization', 'bEARER  svagent_a']], 'svagent_a'],
-  ['Bearer without a key', [['Authorization', 'Bearer']], ''],
+  ['Bearer without a key', [['Authorization', 'Bearer']], undefined],
+  [
+    'Bearer without a key, with x-agent-key',
+    [
+      ['Authorization', 'Bearer '],
+      ['X-Agent-Key', 'svagent_b'],
+    ],
+    '',
+  ],
   ['another scheme', [['Authorization', 'Basic eA==']], undefined],
   ['a scheme that only begins like Bearer', [['Authorization', 'Bearerer x']], undefined],
   [
@@ -92,12 +100,15 @@ it('presentedToken takes an agent key and an access token of this audience', () 
   expect(presented(`Bearer ${token}`)).toEqual(session);
 });
 
-it.each(['Basic eA==', 'Bearerer x', 'svagent_x', ''])('Authorization: %j has no token', (value) => {
-  expect(presented(value)).toBe('MISSING_KEY');
-  expect(presented()).toBe('MISSING_KEY');
-});
+it.each(['Basic eA==', 'Bearerer x', 'svagent_x', 'Bearer', 'Bearer ', ''])(
+  'Authorization: %j has no token',
+  (value) => {
+    expect(presented(value)).toBe('MISSING_KEY');
+    expect(presented()).toBe('MISSING_KEY');
+  },
+);
 
-it.each(['Bearer', 'Bearer ', 'Bearer x', `Bearer ${newKey('svadmin')}`, `Bearer ${newKey('svsessr')}`])(
+it.each(['Bearer x', `Bearer ${newKey('svadmin')}`, `Bearer ${newKey('svsessr')}`])(
   'Authorization: %j is malformed',
   (value) => expect(presented(value)).toBe('INVALID_KEY'),
 );

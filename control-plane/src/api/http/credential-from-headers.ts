@@ -7,7 +7,7 @@ import { type AgentCredential, agentKeyCredential, sessionCredential } from '../
  * it holds; another scheme is ignored, and the channel's own header is read. `?key=` is not.
  *
  * @param ownHeader `x-agent-key`, or `x-mcp-key` for a proxy's
- * @returns undefined where there is no key; a text that is no key (so that it is denied as malformed) where a header
+ * @returns undefined where neither header holds anything; a text that is no key (so that it is denied as malformed) where a header
  *   occurs twice, since it is unknown which of them is meant
  */
 export function credentialFromHeaders(
@@ -15,14 +15,14 @@ export function credentialFromHeaders(
   ownHeader: 'x-agent-key' | 'x-mcp-key',
 ): string | undefined {
   const { authorization } = headers;
+  // Node joins repeated headers of these names by a comma, which no key contains.
+  const own = String(headers[ownHeader] ?? '');
   if (authorization !== undefined) {
     if (occursTwice(rawHeaders, 'authorization')) return '';
     const bearer = bearerIn(authorization);
-    if (bearer !== undefined) return bearer;
+    if (bearer !== undefined) return bearer === '' && own === '' ? undefined : bearer;
   }
-  // Node joins repeated headers of these names by a comma, which no key contains.
-  const key = headers[ownHeader];
-  return key === undefined || key === '' ? undefined : String(key);
+  return own === '' ? undefined : own;
 }
 
 /**
@@ -39,6 +39,7 @@ export function presentedToken(
   const bearer = authorization === undefined ? undefined : bearerIn(authorization);
   if (bearer === undefined) return 'MISSING_KEY';
   if (occursTwice(rawHeaders, 'authorization')) return 'INVALID_KEY';
+  if (bearer === '') return 'MISSING_KEY';
   return agentKeyCredential(bearer) ?? sessionCredential(bearer, audience) ?? 'INVALID_KEY';
 }
 
