@@ -37,7 +37,7 @@ export interface Pair {
   stop(): Promise<void>;
 }
 
-/** Both programs and everything they call run on this machine; nothing else may be reached by `http:`. */
+/** Both programs run on this machine. What else may be reached by `http:`, the caller's environment says. */
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const DEFAULT_OWNER = 'owner@localhost';
 
@@ -60,7 +60,7 @@ export function pairSettings({ dir, env, ownerEmail }: Place, ports: PairPorts) 
     // Node's own: what it compiled once is read at the next start, in half the time and with less memory.
     NODE_COMPILE_CACHE: join(dir, 'compiled'),
     ...process.env,
-    SV_EGRESS_ALLOW: LOOPBACK,
+    SV_EGRESS_ALLOW: [LOOPBACK, process.env['SV_EGRESS_ALLOW']].filter(Boolean).join(','),
     SV_BASE_URL: urls['control-plane'],
     SV_LISTEN: `127.0.0.1:${ports.controlPlane}`,
     SV_DATABASE_URL: `sqlite:${join(dir, 'control-plane.db')}`,
