@@ -345,8 +345,8 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
       const { key } = await people.pair.admin.call<{ key: string }>('POST', '/api/proxies', proxy);
       return answered(`${control()}/api/proxy/mcp`, posted(key, JSON_RPC));
     },
-    names: /The credential narrow may not be sent to mcp\.example\.org/,
-    next: 'svault set narrow --allow-host mcp.example.org --allow-header HEADER',
+    names: /Host `mcp\.example\.org` is not an allowed host of `narrow`/,
+    next: 'svault set narrow --allow-host mcp.example.org --allow-header authorization',
   },
   'a ticket that is used twice': {
     make: async () => {

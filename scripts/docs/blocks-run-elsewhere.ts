@@ -56,6 +56,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     why: 'Claude Code is no part of the tests; mcp-clients tests other clients',
   },
   {
+    page: 'docs/guides/claude-code.md',
+    begins: 'curl -sS $SVAULT_BASE_URL/api/proxy/mcp',
+    why: 'calls GitHub; control-plane/test/forwarding sends such requests to other upstreams',
+  },
+  {
     page: 'docs/guides/cursor-and-vscode.md',
     begins: 'npx mcp-inspector',
     why: 'control-plane/test/mcp-clients/inspector.clients.test.ts runs it',

@@ -16,12 +16,15 @@ export function errorHandler<Code extends string>(
   options: RefusalCodes<Code> & {
     readonly logger: Logger;
     readonly uniform?: readonly Code[];
+    /** Codes whose cause is outside of the program, so that the log has their text as a warning, and no stack. */
+    readonly warned?: readonly Code[];
     /** Without it, browsers get JSON as well. */
     readonly sendPage?: SendErrorPage;
   },
 ): ErrorRequestHandler {
   const { logger, sendPage = () => false } = options;
   const uniform: readonly string[] = options.uniform ?? [];
+  const warned: readonly string[] = options.warned ?? [];
   const refusalOf = createRefusalReader(options);
   return (error: unknown, req, res, _next) => {
     const refusal = refusalOf(error);
@@ -29,7 +32,10 @@ export function errorHandler<Code extends string>(
     const reason = error instanceof AppError ? error.reason : undefined;
     const requestId = requestIdOf(req);
     const request = { requestId, method: req.method, path: req.path, code: refusal.code };
-    if (refusal.status >= 500) logger.error({ ...request, ...refusal.details, err: error }, 'request failed');
+    if (warned.includes(refusal.code))
+      logger.warn({ ...request, reason, error: refusal.message }, 'request refused');
+    else if (refusal.status >= 500)
+      logger.error({ ...request, ...refusal.details, err: error }, 'request failed');
     else logger.debug({ ...request, reason }, 'request refused');
     if (res.headersSent) return void res.destroy();
     const further = uniform.includes(refusal.code) ? {} : { requestId };

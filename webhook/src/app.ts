@@ -97,7 +97,8 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   });
   // PROTOCOL.md SIG-58 and TIX-31: the same bytes for every refusal.
   const uniform = ['SIGNATURE_INVALID', 'TICKET_INVALID'] as const;
-  app.use(errorHandler({ ...REFUSAL_CODES, uniform, logger, sendPage: pages.sendError }));
+  const warned = ['DESTINATION_NOT_ALLOWED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'] as const;
+  app.use(errorHandler({ ...REFUSAL_CODES, uniform, warned, logger, sendPage: pages.sendError }));
   return app;
 }
 

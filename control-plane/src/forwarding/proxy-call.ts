@@ -16,6 +16,7 @@ import {
   EgressRefused,
   type TakeAnswer,
 } from '@svault/shared/egress';
+import { type ProxyFailure, proxyFailureSchema } from '@svault/shared/schemas';
 import { GATEWAY_FAILURES, readRetryAfter } from '../webhook/client.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import type { Tickets } from '../webhook/tickets.ts';
@@ -31,6 +32,7 @@ export type ProxyAnswer =
   | {
       readonly kind: 'refused';
       readonly code: WebhookErrorCode;
+      readonly failure: ProxyFailure | undefined;
       readonly retryAfterSeconds: number | undefined;
     }
   /** No answer came, or one of neither webhook nor upstream. */
@@ -117,12 +119,14 @@ export function createProxyCall(options: {
       clearTimeout(deadline);
     }
     if (head === undefined || isOfUpstream(head)) return FINISHED;
-    const code = refusal.code();
+    const answered = refusal.body();
+    const code = answered?.['code'];
     const { status: httpStatus } = head;
     if (originOf(head) === 'webhook' && httpStatus >= 400 && isWebhookErrorCode(code)) {
       outcome.answered();
       const retryAfter = head.fields.find(([name]) => name === 'retry-after')?.[1];
-      return { kind: 'refused', code, retryAfterSeconds: readRetryAfter(retryAfter) };
+      const failure = proxyFailureSchema.safeParse(answered).data;
+      return { kind: 'refused', code, failure, retryAfterSeconds: readRetryAfter(retryAfter) };
     }
     if (GATEWAY_FAILURES.includes(httpStatus) && typeof code !== 'string') outcome.failed('broken');
     return unavailable(`an answer of neither webhook nor upstream: ${httpStatus}`);
@@ -157,10 +161,10 @@ class RefusalBody extends Writable {
     done();
   }
 
-  /** The `code` of the collected JSON; undefined where it is not JSON. */
-  code(): unknown {
+  /** The collected JSON; undefined where it is no object. */
+  body(): Readonly<Record<string, unknown>> | undefined {
     try {
-      return parseWireObject(Buffer.concat(this.#chunks))['code'];
+      return parseWireObject(Buffer.concat(this.#chunks));
     } catch {
       return undefined;
     }

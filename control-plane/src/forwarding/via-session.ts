@@ -1,5 +1,12 @@
 import { answerFieldsThatTravel, createScrub, withInjectedFields } from '@svault/shared';
-import { type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
+import {
+  type Egress,
+  EgressFailed,
+  EgressRefused,
+  callFailureOf,
+  callRefusalOf,
+} from '@svault/shared/egress';
+import { callFailureText } from '@svault/shared/schemas';
 import type { UpstreamSessions } from './upstream-session.ts';
 import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './exchange.ts';
 import { outgoingFields } from './hop-by-hop-headers.ts';
@@ -48,20 +55,20 @@ export function createSessionForward(options: {
       return undefined;
     } catch (error) {
       if (signal.aborted || isAnswered) return undefined;
-      return refusalOf(error);
+      return refusalOf(error, proxy.upstreamUrl);
     }
   };
 }
 
-function refusalOf(error: unknown): ForwardRefusal {
-  if (error instanceof EgressRefused)
-    return {
-      status: 502,
-      code: 'DESTINATION_NOT_ALLOWED',
-      error: 'Egress rules deny the address of this proxy’s upstream.',
-    };
+function refusalOf(error: unknown, upstreamUrl: string): ForwardRefusal {
+  if (error instanceof EgressRefused) {
+    const text = callFailureText(callRefusalOf(error) ?? 'address', upstreamUrl, 'control plane');
+    return { status: 502, code: 'DESTINATION_NOT_ALLOWED', error: text };
+  }
   if (!(error instanceof EgressFailed)) throw error;
-  return error.kind === 'timeout'
-    ? { status: 504, code: 'UPSTREAM_TIMEOUT', error: 'The upstream of this proxy did not answer in time.' }
-    : { status: 502, code: 'UPSTREAM_ERROR', error: 'The upstream of this proxy could not be called.' };
+  const cause = callFailureOf(error);
+  const text = callFailureText(cause, upstreamUrl, 'control plane');
+  return cause === 'timeout'
+    ? { status: 504, code: 'UPSTREAM_TIMEOUT', error: text }
+    : { status: 502, code: 'UPSTREAM_ERROR', error: text };
 }

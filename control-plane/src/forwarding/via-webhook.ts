@@ -1,5 +1,6 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, isWebhookErrorCode } from '@svault/shared';
+import { callFailureText, proxyFailureText } from '@svault/shared/schemas';
 import type { WebhookLinkStore } from '../core/webhook-link.ts';
 import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
@@ -62,7 +63,7 @@ export function createWebhookForward(options: {
       logger.warn({ vaultId, proxyId, why: answer.why }, 'a webhook did not answer /v1/proxy');
       return unavailable();
     }
-    const { code, retryAfterSeconds } = answer;
+    const { code, failure, retryAfterSeconds } = answer;
     if (WEBHOOK_ERROR_STATUS[code] === 401) {
       logger.error({ vaultId, proxyId, code }, 'a webhook rejects the signature of this control plane');
       return unavailable();
@@ -70,7 +71,11 @@ export function createWebhookForward(options: {
     // The proxy or its token: delivering the settings once more is harmless.
     if (code === 'NOT_FOUND') await configs.forgetDelivery(vaultId, proxyId);
     const refusal = refusedAs(code, retryAfterSeconds);
-    return code === 'DESTINATION_NOT_ALLOWED' ? { ...refusal, error: notAllowed(use.config) } : refusal;
+    if (!EXPLAINED.has(code)) return refusal;
+    return {
+      ...refusal,
+      error: failure ? proxyFailureText(failure, use.config) : unexplained(code, use.config),
+    };
   };
 
   return async (use, exchange, take) => {
@@ -126,11 +131,19 @@ function refusedBy(result: NotRefreshed): ForwardRefusal {
   return refusedAs(code, code === 'REFRESH_NEEDED' ? REFRESH_RETRY_SECONDS : undefined);
 }
 
-/** The webhook does not say here which of the two is missing; its log does. */
-function notAllowed({ serviceName, upstreamUrl }: WebhookUse['config']): string {
-  const { protocol, host, origin } = new URL(upstreamUrl);
-  const entry = protocol === 'https:' ? host : origin;
-  return `The credential ${serviceName} may not be sent to ${entry}, or not in the header of this proxy. Its owner stores it again with svault set ${serviceName} --allow-host ${entry} --allow-header HEADER.`;
+/** PROTOCOL.md PRX-50: of these a webhook may say the cause. */
+const EXPLAINED: ReadonlySet<WebhookErrorCode> = new Set([
+  'DESTINATION_NOT_ALLOWED',
+  'UPSTREAM_ERROR',
+  'UPSTREAM_TIMEOUT',
+]);
+
+/** Of a webhook that does not say the cause. */
+function unexplained(code: WebhookErrorCode, { serviceName, upstreamUrl }: WebhookUse['config']): string {
+  const { host } = new URL(upstreamUrl);
+  if (code === 'UPSTREAM_TIMEOUT') return callFailureText('timeout', upstreamUrl);
+  if (code === 'UPSTREAM_ERROR') return `The webhook got no answer from ${host}; try again later.`;
+  return `The credential ${serviceName} may not be sent to ${host} by this scheme, not in the header of this proxy, or the webhook may not call it. Its owner finds the reason in the webhook’s log.`;
 }
 
 /**
@@ -152,8 +165,6 @@ const MESSAGES: Readonly<Partial<Record<WebhookErrorCode, string>>> = {
   PROVIDER_TIMEOUT: 'The credential’s provider did not answer in time; try again later.',
   MINT_FAILED:
     'The provider gave no credential. The owner of the credential sees the reason with svault get.',
-  UPSTREAM_ERROR: 'The upstream gave no answer; try again later.',
-  UPSTREAM_TIMEOUT: 'The upstream did not answer in time; try again later.',
   TOO_LARGE: 'The request is too large for the webhook.',
   RATE_LIMITED: 'Too many requests; try again later.',
   UNAVAILABLE: 'The webhook cannot do this now; try again later.',

@@ -9,7 +9,7 @@ import type { WebhookClient } from './retrying-client.ts';
  * What became of an issued ticket, by the webhook's own log.
  *
  * - `delivered`: the webhook delivered the credential, or put it into a call of an upstream
- * - `failed`: the webhook refused, with `code` where its log says one
+ * - `failed`: the webhook refused, or the call of the upstream failed, with `code` where its log says one
  * - `pending`: not used, and still valid
  * - `not_fetched`: not used, and expired
  * - `unknown`: the webhook does not answer, is another one than then, or its newest entries do not reach back that far
@@ -85,7 +85,7 @@ export function createTicketOutcomes(options: {
 function outcomeIn(entries: readonly AuditItem[], event: AuditEvent, nowMs: number): TicketOutcome {
   const ticketId = event.origin?.requestId;
   if (ticketId === undefined) return UNKNOWN;
-  // A proxied call is made once more after a refresh, and its last entry is what became of it.
+  // A proxied call is made once more after a refresh, and a failed one has two entries (PROTOCOL.md STO-41): the newest counts.
   const ids: readonly unknown[] = [ticketId, `${ticketId}-2`];
   const use = entries.find(({ source, detail }) => source === 'webhook' && ids.includes(detail?.['jti']));
   if (use?.outcome === 'success') return { status: 'delivered', at: use.timestamp };

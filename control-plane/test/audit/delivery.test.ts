@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
 import { clientOf } from '../support/management-service.ts';
+import { storeOn } from '../support/pair-agents.ts';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
 import { proxyOn } from '../support/proxy-steps.ts';
 import type { LoggedEvent, TestAgent } from '../support/service-steps.ts';
@@ -49,6 +51,36 @@ test('a proxied call that the webhook refused reads as failed', async () => {
   const [event] = await service.log('&eventType=PROXY_CREDENTIAL_USE&delivery=true');
   const delivery = { status: 'failed', code: 'DESTINATION_NOT_ALLOWED', at: expect.any(String) };
   expect(event).toMatchObject({ outcome: 'success', proxyId: proxy.id, delivery });
+});
+
+test('a proxied call whose upstream did not answer, or rejected the credential, reads as failed, and one that was answered as delivered', async () => {
+  const answers = [401, 0, 200];
+  const upstream = await startPlainUpstream((_req, res) => {
+    const status = answers.shift();
+    if (status === 0) res.destroy();
+    else res.writeHead(status ?? 500).end();
+  });
+  onTestFinished(() => upstream.close());
+  const secret = { tokenType: 'PlainText', value: 'canary of 16 chars', allowedHosts: [upstream.origin] };
+  await storeOn(service.pair, 'called', secret);
+  const owner = { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin };
+  const proxy = await proxyOn(owner, { serviceName: 'called', upstreamUrl: upstream.url });
+  const texts: string[] = [];
+  for (let call = 0; call < 3; call += 1) texts.push((await proxy.send('tools/call', {})).json?.error);
+  expect(texts[1]).toBe(
+    `The webhook got no answer from ${new URL(upstream.url).host}: the connection was cut.`,
+  );
+  const events = await service.log(`&serviceName=called&eventType=PROXY_CREDENTIAL_USE&delivery=true`);
+  const at = expect.any(String);
+  expect(
+    events
+      .filter(({ outcome }) => outcome === 'success')
+      .map((event) => 'delivery' in event && event.delivery),
+  ).toEqual([
+    { status: 'delivered', at },
+    { status: 'failed', code: 'UPSTREAM_ERROR', at },
+    { status: 'failed', code: 'UPSTREAM_UNAUTHORIZED', at },
+  ]);
 });
 
 test('what became of a ticket is unknown once its webhook is unbound', async () => {

@@ -263,6 +263,28 @@ describe("the webhook's own refusals", () => {
     expect(await isOffline()).toBe(false);
   });
 
+  it('a cause is told in the control plane’s words, and nothing else of the refusal is passed on', async () => {
+    const because = (code: string, members: object) =>
+      answer(403, { error: 'secret words', code, ...members }, {}, 'webhook');
+    const said = async (code: string, members: object): Promise<string> => {
+      answering = because(code, members);
+      const { json, text } = await ask();
+      expect(text).not.toMatch(/secret|<b>/);
+      return json.error;
+    };
+    expect(await said('UPSTREAM_ERROR', { cause: 'dns', host: 'secret.test' })).toBe(
+      'The webhook could not reach mcp.example.com: its name did not resolve.',
+    );
+    expect(await said('DESTINATION_NOT_ALLOWED', { cause: 'header', header: '<b>secret</b>' })).toBe(
+      'Header `authorization` is not an allowed header of `github`. Its owner runs `svault set github --allow-host mcp.example.com --allow-header authorization`.',
+    );
+    for (const cause of ['<b>', 'toString', '__proto__', 7, null, ['dns']])
+      expect(await said('UPSTREAM_ERROR', { cause })).toBe(
+        'The webhook got no answer from mcp.example.com; try again later.',
+      );
+    expect(await said('EMPTY_TOKEN', { cause: 'dns' })).toMatch(/^The credential is empty/);
+  });
+
   it('429 is a limiter denial in both forms, without a strike', async () => {
     answering = refused(429, 'RATE_LIMITED', { 'retry-after': '9' });
     const post = await ask();

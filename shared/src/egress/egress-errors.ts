@@ -1,3 +1,5 @@
+import type { CallFailure } from '../schemas/index.ts';
+
 /** Why a call was refused before a connection was made. Closed. */
 export type EgressRefusalReason = 'malformed_url' | 'scheme' | 'userinfo' | 'address';
 
@@ -61,6 +63,35 @@ function kindOf(error: unknown, code: string): EgressFailureKind {
   if (PROTOCOL_CODES.test(code) || (error instanceof Error && error.name === 'HTTPParserError'))
     return 'protocol';
   return 'connect';
+}
+
+const UNREACHABLE_CODES = /^(EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|EACCES|EPERM)$/;
+const CERTIFICATE_CODES = /^(?!ERR_SSL_|ERR_OSSL_|EPROTO|ERR_TLS_(?!CERT_))/;
+
+/** A word for why a streamed call got no head of an answer, without anything of its error, which may quote what was sent. */
+export function callFailureOf({ kind, cause }: EgressFailed): CallFailure {
+  const code = codeOf(cause);
+  switch (kind) {
+    case 'dns':
+    case 'timeout':
+      return kind;
+    case 'tls':
+      return CERTIFICATE_CODES.test(code) ? 'certificate' : 'tls';
+    case 'connect':
+      if (code === 'ECONNREFUSED') return 'refused';
+      return UNREACHABLE_CODES.test(code) ? 'unreachable' : 'cut';
+    case 'aborted':
+      return cause === undefined ? 'cut' : 'no_http';
+    case 'protocol':
+    case 'too_large':
+      return 'no_http';
+  }
+}
+
+/** As {@link callFailureOf}, of a call that was not made; undefined where its URL is no address to call. */
+export function callRefusalOf({ reason }: EgressRefused): CallFailure | undefined {
+  if (reason === 'address') return reason;
+  return reason === 'scheme' ? 'plain_http' : undefined;
 }
 
 function codeOf(error: unknown): string {

@@ -53,7 +53,8 @@ export const CONTROL_PLANE_ERRORS = {
     message:
       'This agent key (svagent_…) is malformed or has been revoked. Ask the owner of the agent for its current one.',
     meaning: 'The key is malformed, unknown or revoked.',
-    remedy: 'Sign in with the current key: svault login --key -.',
+    remedy:
+      'Use the current key. An agent’s: svault agents reveal-key NAME. A proxy’s (mcp_…) is shown once, so a revoked proxy is made anew: svault proxies create. This client’s: svault login --key -.',
   },
   INVALID_REQUEST: {
     statuses: [400],

@@ -25,9 +25,10 @@ export const WEBHOOK_ERRORS = {
   },
   DESTINATION_NOT_ALLOWED: {
     statuses: [403],
-    meaning: 'The credential may not be sent to that host by that scheme, or in that header.',
+    meaning:
+      'The credential may not be sent to that host by that scheme, or in that header, or the webhook may not call that address. The message names which, and so does a warning in the webhook’s log.',
     remedy:
-      'Store it again with both: svault set NAME --allow-host HOST --allow-header HEADER. HOST means https; write http://HOST:PORT for plain http. The webhook’s log names what was refused.',
+      'A host or header: store it again with svault set NAME --allow-host HOST --allow-header HEADER; HOST means https, write http://HOST:PORT for plain http. An address that is not public, or plain http: the operator of the webhook names it in SV_EGRESS_ALLOW as well.',
   },
   DELIVERY_NOT_ALLOWED: {
     statuses: [403],
@@ -130,8 +131,10 @@ export const WEBHOOK_ERRORS = {
   },
   UPSTREAM_ERROR: {
     statuses: [502],
-    meaning: 'The service behind a proxy could not be reached.',
-    remedy: 'Check the proxy’s upstream address and that it answers.',
+    meaning:
+      'The service behind a proxy gave no answer. The message names its host and why: its name did not resolve, it refused the connection, its certificate does not verify, the connection was cut.',
+    remedy:
+      'Check the proxy’s upstreamUrl with svault proxies list --format wide, and call it from the machine of the webhook.',
   },
   PROVIDER_ERROR: {
     statuses: [502],

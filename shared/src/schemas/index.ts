@@ -71,6 +71,8 @@ export type {
   StorageOperationName,
   TokenMetadata,
 } from './storage.ts';
+export { callFailureText, proxyFailureSchema, proxyFailureText } from './proxy-failure.ts';
+export type { CallFailure, DestinationProblem, ProxyFailure } from './proxy-failure.ts';
 export { credentialEnvelopeSchema } from './credential-envelope.ts';
 export type { CredentialEnvelope } from './credential-envelope.ts';
 export { minterSchema } from './minter.ts';

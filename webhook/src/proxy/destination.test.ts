@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { destinationMessage, destinationProblem } from './destination.ts';
+import { destinationProblem } from './destination.ts';
 
 const problem = (
   upstreamUrl: string,
@@ -57,7 +57,7 @@ describe('the host of an upstream', () => {
     ['https://anything.test/a', ['*.test', '.test']],
     ['https://api.test/a', ['API.test']],
   ])('%s is not allowed by %j', (url, allowed) => {
-    expect(problem(url, allowed)).toBe('host');
+    expect(problem(url, allowed)).toEqual({ cause: 'host' });
   });
 
   it.each([
@@ -73,7 +73,7 @@ describe('the host of an upstream', () => {
     'https://',
     'https://api.test/ a',
   ])('is rejected in %j', (url) => {
-    expect(problem(url, ['*'])).toBe('url');
+    expect(problem(url, ['*'])).toEqual({ cause: 'url' });
   });
 });
 
@@ -90,12 +90,13 @@ describe('the header of a marker', () => {
     { 'x-other': '${TOKEN}' },
     { 'x-other': 'a $<TOKEN>' },
     { authorization: 'Bearer ${TOKEN}', cookie: 's=${TOKEN}' },
-  ])('is rejected if it is not sealed: %j', (templates) => {
-    expect(at(templates as unknown as Record<string, string>)).toBe('marker');
+  ])('is rejected, by its name, if it is not sealed: %j', (templates) => {
+    const header = Object.keys(templates).at(-1);
+    expect(at(templates as unknown as Record<string, string>)).toEqual({ cause: 'header', header });
   });
 
   it('is always rejected if none is sealed', () => {
-    expect(at({ authorization: '${TOKEN}' }, [])).toBe('marker');
+    expect(at({ authorization: '${TOKEN}' }, [])).toEqual({ cause: 'header', header: 'authorization' });
   });
 
   it.each([
@@ -119,31 +120,7 @@ describe('the header of a marker', () => {
     'a\r\nb',
     '',
   ])('never is a header of the connection or the framing: %j', (name) => {
-    expect(at({ [name]: 'x' }, [name])).toBe('header');
-    expect(at({ [name]: '${TOKEN}' }, [name])).toBe('header');
-  });
-});
-
-describe('the message of a denied host', () => {
-  const said = (upstreamUrl: string, serviceName = 'slack') =>
-    destinationMessage('host', { upstreamUrl, serviceName });
-
-  it('names the host and the command that allows it', () => {
-    expect(said('https://api.test:8443/a')).toBe(
-      'Host `api.test:8443` is not an allowed host of `slack`. Run `svault set slack --allow-host api.test:8443`.',
-    );
-    expect(said('http://127.0.0.1:3901/mcp')).toBe(
-      'Host `127.0.0.1:3901` is called by plain http, which the allowed hosts of `slack` do not include. Run `svault set slack --allow-host http://127.0.0.1:3901`.',
-    );
-  });
-
-  it.each([
-    ['https://$(id)/', 'slack'],
-    ['https://a;id/', 'slack'],
-    ['https://api.test/', 'slack; id'],
-    ['https://api.test/', '--help'],
-    ['https://api.test/', '$(id)'],
-  ])('has no command that a shell could misread: %s of %s', (url, name) => {
-    expect(said(url, name)).not.toMatch(/svault|id/);
+    expect(at({ [name]: 'x' }, [name])).toEqual({ cause: 'template' });
+    expect(at({ [name]: '${TOKEN}' }, [name])).toEqual({ cause: 'template' });
   });
 });

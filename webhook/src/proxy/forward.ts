@@ -6,7 +6,10 @@ import {
   EgressRefused,
   type EgressStream,
   type TakeAnswer,
+  callFailureOf,
+  callRefusalOf,
 } from '@svault/shared/egress';
+import { callFailureText } from '@svault/shared/schemas';
 import { ApiError } from '../errors.ts';
 
 /** The head of an upstream's answer. */
@@ -57,7 +60,7 @@ export function createForward(deps: {
       });
     } catch (error) {
       if (begun || call.signal.aborted) return;
-      throw refusalOf(error);
+      throw refusalOf(error, call.url);
     }
   };
 }
@@ -69,14 +72,14 @@ export const headTimeLeft = ({ headMs }: Pick<Timeouts, 'headMs'>, waitedMs: num
   Math.min(headMs, Math.max(headMs - waitedMs, MIN_HEAD_MS));
 
 /** Has no `cause`: the error of a broken answer quotes it, and so the credential that the upstream may echo. */
-function refusalOf(error: unknown): unknown {
-  if (error instanceof EgressRefused)
-    return new ApiError('DESTINATION_NOT_ALLOWED', 'this destination may not be called', {
-      reason: error.message,
-    });
+function refusalOf(error: unknown, upstreamUrl: string): unknown {
+  if (error instanceof EgressRefused) {
+    const cause = callRefusalOf(error) ?? 'address';
+    const text = callFailureText(cause, upstreamUrl);
+    return new ApiError('DESTINATION_NOT_ALLOWED', text, { reason: error.message, details: { cause } });
+  }
   if (!(error instanceof EgressFailed)) return error;
-  const { kind } = error;
-  if (kind === 'timeout')
-    return new ApiError('UPSTREAM_TIMEOUT', 'the upstream did not answer in time', { reason: kind });
-  return new ApiError('UPSTREAM_ERROR', 'the upstream gave no answer', { reason: kind });
+  const cause = callFailureOf(error);
+  const code = cause === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_ERROR';
+  return new ApiError(code, callFailureText(cause, upstreamUrl), { reason: cause, details: { cause } });
 }

@@ -8,11 +8,16 @@ import {
   requestFieldsThatTravel,
   withInjectedFields,
 } from '@svault/shared';
-import { type ProxyConfig, allowedHostFor } from '@svault/shared/schemas';
+import {
+  type DestinationProblem,
+  type ProxyConfig,
+  allowedHostFor,
+  proxyFailureText,
+} from '@svault/shared/schemas';
 import type { CurrentCredential } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
 import type { OpenRecord } from '../vault/vault.ts';
-import { destinationMessage, destinationProblem } from './destination.ts';
+import { destinationProblem } from './destination.ts';
 import type { UpstreamCall } from './forward.ts';
 
 /** Of all templates together: no credential needs more, and each marker repeats the credential. */
@@ -77,10 +82,17 @@ export function prepareInjection(
 /** @throws ApiError DESTINATION_NOT_ALLOWED */
 export function mustAllowDestination(config: ProxyConfig, { settings }: OpenRecord): void {
   const problem = destinationProblem(config, settings);
-  if (problem === undefined) return;
-  // The log names the missing entry; the control plane decides what the agent is told.
-  const reason = problem === 'host' ? `host: ${allowedHostFor(new URL(config.upstreamUrl))}` : problem;
-  throw new ApiError('DESTINATION_NOT_ALLOWED', destinationMessage(problem, config), { reason });
+  if (problem !== undefined) throw destinationNotAllowed(problem, config);
+}
+
+/** For the caller the cause in words, for the log the entry or header that is missing. */
+export function destinationNotAllowed(problem: DestinationProblem, config: ProxyConfig): ApiError {
+  const { cause, ...further } = problem;
+  const missing = cause === 'host' ? allowedHostFor(new URL(config.upstreamUrl)) : Object.values(further)[0];
+  return new ApiError('DESTINATION_NOT_ALLOWED', proxyFailureText(problem, config), {
+    reason: missing === undefined ? cause : `${cause}: ${missing}`,
+    details: problem,
+  });
 }
 
 /** The agent's request as the upstream gets it: its own fields, without those that end here, and the injected ones. */

@@ -15,7 +15,13 @@ import type { CurrentCredentials } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { Forward } from './forward.ts';
-import { type PreparedCall, mustAllowDestination, prepareInjection, upstreamCall } from './inject.ts';
+import {
+  type PreparedCall,
+  destinationNotAllowed,
+  mustAllowDestination,
+  prepareInjection,
+  upstreamCall,
+} from './inject.ts';
 import type { ProxyConfigs } from './proxy-configs.ts';
 
 /** A verified call of an agent, as the control plane sent it. */
@@ -35,7 +41,8 @@ interface ProxiedRequest<Rejection extends string> {
  * Calls a proxy's upstream with the credential injected, and streams the answer back (PROTOCOL.md section 5.6).
  *
  * The log has the use before the upstream is called, in one commit with the claim of the nonce, unless a provider or
- * minter must be called for the credential first. A rejection is logged alike.
+ * minter must be called for the credential first. A rejection is logged alike. Where the call then fails, or the upstream
+ * rejects the credential, a second entry of the same ticket says so.
  *
  * @param take gets the head of the upstream's answer, without the fields that end here
  * @returns undefined once the answer was streamed or broken off; otherwise why the nonce could not be claimed
@@ -65,14 +72,7 @@ export function createCallThroughProxy(deps: {
   const configOf = ({ prx, svc }: ProxyTicket): ProxyConfig => {
     const config = proxyConfigs.get(prx);
     if (config === undefined) throw new ApiError('NOT_FOUND', 'there is no proxy of that id');
-    if (config.serviceName !== svc)
-      throw new ApiError(
-        'DESTINATION_NOT_ALLOWED',
-        'The ticket is for another credential than the proxy’s.',
-        {
-          reason: 'service',
-        },
-      );
+    if (config.serviceName !== svc) throw destinationNotAllowed({ cause: 'service' }, config);
     return config;
   };
   const recordOf = (config: ProxyConfig): OpenRecord => {
@@ -121,14 +121,22 @@ export function createCallThroughProxy(deps: {
       if (outcome !== 'claimed') return { unclaimable: outcome };
       const call = upstreamCall(request, prepared);
       const waitedMs = clock.monotonic() - startedMs;
-      await forward({ ...call, waitedMs }, createScrub(prepared.token), take).catch(
-        async (error: unknown) => {
-          // The egress client found the address not allowed: a second entry says that nothing was called.
-          if (isAppError(error) && error.code === 'DESTINATION_NOT_ALLOWED')
-            await audit.append(refusedEvent(ticket, error));
-          throw error;
-        },
-      );
+      let rejection: Promise<void> | undefined;
+      const takeLogged: TakeAnswer = (head) => {
+        const taker = take(head);
+        if (REJECTIONS.has(head.status)) {
+          rejection = audit.append(rejectedEvent(ticket, head.status));
+          rejection.catch(() => undefined);
+        }
+        return taker;
+      };
+      try {
+        await forward({ ...call, waitedMs }, createScrub(prepared.token), takeLogged);
+      } catch (error) {
+        await audit.append(refusedEvent(ticket, error));
+        throw error;
+      }
+      await rejection;
       return undefined;
     } finally {
       closeStream?.();
@@ -149,7 +157,17 @@ function refusedEvent(ticket: ProxyTicket, error: unknown): OwnEvent {
   const { jti, htm } = ticket;
   if (!isAppError(error)) return { ...useOf(ticket), outcome: 'error', detail: { jti, htm } };
   const { code, reason } = error;
-  return { ...useOf(ticket), outcome: 'denied', detail: { jti, htm, code, reason } };
+  const outcome = code.startsWith('UPSTREAM_') ? 'error' : 'denied';
+  return { ...useOf(ticket), outcome, detail: { jti, htm, code, reason } };
+}
+
+/** What the control plane answers with `UPSTREAM_UNAUTHORIZED` (PROTOCOL.md PRX-43). */
+const REJECTIONS: ReadonlySet<number> = new Set([401, 407]);
+
+function rejectedEvent(ticket: ProxyTicket, status: number): OwnEvent {
+  const { jti, htm } = ticket;
+  const detail = { jti, htm, code: 'UPSTREAM_UNAUTHORIZED', reason: String(status) };
+  return { ...useOf(ticket), outcome: 'error', detail };
 }
 
 function useOf({ svc, sub, prx }: ProxyTicket): Omit<OwnEvent, 'outcome'> {
