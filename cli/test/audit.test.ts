@@ -70,6 +70,67 @@ test('audit says from where a request came, by which key, and whether the webhoo
     expect(await events('--agent', 'courier', ...filter)).toEqual([]);
 });
 
+test('audit names who acted, what it was done to and each detail in plain words', async () => {
+  const row = async (...args: readonly string[]): Promise<Readonly<Record<string, string>>> => {
+    const { out } = await people.admin.svault(['audit', ...args, '--limit', '1', '--format', 'wide']);
+    const [head = '', line = ''] = out.split('\n');
+    const starts = [...head.matchAll(/\S+(?: \S+)*/g)].map(({ 0: title, index }) => [title, index] as const);
+    return Object.fromEntries(
+      starts.map(([title, from], at) => [title, line.slice(from, starts[at + 1]?.[1]).trim()]),
+    );
+  };
+  const agent = await people.agent('actor', 'github');
+  await agent.svault(['get', 'github']);
+  expect(await row('--agent', 'actor')).toMatchObject({ BY: 'actor', ON: '' });
+  const { code } = await people.admin.svault(['agents', 'edit', 'actor', '--mcp', '--description', 'x']);
+  expect(code).toBe(0);
+  const key = await people.admin.svault(['admin-keys', 'list', '--format', 'name']);
+  expect(await row('--agent', 'actor')).toMatchObject({
+    WHAT: 'AGENT_UPDATED',
+    BY: key.out.trim(),
+    ON: 'actor',
+    DETAIL: 'members: description, mcpEnabled',
+  });
+  const proxy = [
+    'proxies',
+    'create',
+    '--name',
+    'px',
+    '--upstream-url',
+    'https://m.example/',
+    '--service',
+    'github',
+  ];
+  const { out } = await people.admin.svault([...proxy, '--allow-missing', '--json']);
+  expect(await row('--proxy', 'px')).toMatchObject({ WHAT: 'PROXY_CREATED', BY: key.out.trim(), ON: 'px' });
+  const authorization = `Bearer ${(JSON.parse(out) as { key: string }).key}`;
+  await fetch(`${people.pair.controlPlaneUrl()}/api/proxy/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+  });
+  expect(await row('--proxy', 'px')).toMatchObject({ WHAT: 'PROXY_CREDENTIAL_USE', BY: 'px', ON: '' });
+});
+
+test('audit names the member who was signed in, and svault itself is nobody', async () => {
+  const event = { id: 'evt_1', timestamp: '2026-11-20T12:00:00.000Z', outcome: 'success' };
+  const { url } = await fakeServer(() => ({
+    body: {
+      items: [
+        { ...event, seq: 2, eventType: 'VAULT_LOCKED', userId: 'usr_1', userEmail: 'ada@example.org' },
+        { ...event, seq: 1, eventType: 'GRANT_EXPIRED', agentId: 'agt_1', agentName: 'ci' },
+      ],
+    },
+  }));
+  const { out } = await someone({ SVAULT_BASE_URL: url, SVAULT_KEY: newKey('svadmin') }).svault(['audit']);
+  expect(out).toMatch(/VAULT_LOCKED +success +ada@example\.org *\n/);
+  expect(out).toMatch(/GRANT_EXPIRED +success +ci *\n/);
+});
+
 test.each([
   [['--limit', '0'], /--limit takes a whole number/],
   [['--from', 'yesterday'], /--from takes a time as 2026-11-20T12:00:00Z, or how long ago as 90m, 24h or 7d/],

@@ -369,9 +369,7 @@ describe('while the webhook is away', () => {
     expect(await svault(['set', 'kept'], { input: 'x' })).toMatchObject({ code: 5, out: '' });
     const added = await svault(['add', 'half'], { input: 'x' });
     expect(added).toMatchObject({ code: 5, out: '' });
-    expect(added.err).toMatch(
-      /half is named, and its secret may not be stored: .*; svault set half stores/,
-    );
+    expect(added.err).toMatch(/half is named, and its secret may not be stored: .*; svault set half stores/);
     expect((await svault(['ls'])).err).toMatch(/the webhook said nothing of them/);
   });
 

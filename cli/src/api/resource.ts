@@ -23,7 +23,12 @@ export interface Resource {
 export interface Referred {
   readonly id: string;
   readonly name: string;
+  /** Of kinds that are kept for the record after their end. */
+  readonly status?: unknown;
 }
+
+/** The name of one that is revoked is free, and may be another's. */
+const isLive = ({ status }: Referred): boolean => status !== 'revoked';
 
 /** @param id of one */
 export const pathOf = ({ path }: Resource, id: string): string => `${path}/${encodeURIComponent(id)}`;
@@ -44,8 +49,8 @@ export async function referred(client: ApiClient, resource: Resource, reference:
 export const namesSchema = ({ nameMember = 'name' }: Resource): z.ZodType<Referred> =>
   z
     .record(z.string(), z.unknown())
-    .transform((item) => ({ id: item['id'], name: item[nameMember] }))
-    .pipe(z.object({ id: z.string(), name: z.string() }));
+    .transform((item) => ({ id: item['id'], name: item[nameMember], status: item['status'] }))
+    .pipe(z.object({ id: z.string(), name: z.string(), status: z.unknown() }));
 
 /** Something that is deleted has its id alone: its name may be another's by now. */
 async function withId(
@@ -69,7 +74,8 @@ async function called(client: ApiClient, resource: Resource, reference: string):
   const withThatId = items.find(({ id }) => id === reference);
   if (withThatId !== undefined) return withThatId;
   const wanted = reference.normalize();
-  const [first, ...others] = items.filter(({ name }) => name.normalize() === wanted);
+  const named = items.filter(({ name }) => name.normalize() === wanted);
+  const [first, ...others] = named.some(isLive) ? named.filter(isLive) : named;
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined)
     throw usage(
@@ -89,14 +95,21 @@ function looksLike(name: string, reference: string): boolean {
   return one.startsWith(other) || other.startsWith(one);
 }
 
-/** The names that other commands take: an id stands where several have the name, or where it is another's id. */
+/** The names that other commands take: an id stands where they would find another one, or several. */
 export function nameOrId(items: readonly Referred[]): (item: Referred) => string {
-  const taken = new Set(items.map(({ id }) => id));
-  const ambiguous = new Set<string>();
-  for (const { name } of items) {
-    const form = name.normalize();
-    if (taken.has(form)) ambiguous.add(form);
-    taken.add(form);
-  }
-  return ({ id, name }) => (ambiguous.has(name.normalize()) ? id : name);
+  const ids = new Set(items.map(({ id }) => id));
+  const live = countsOf(items.filter(isLive));
+  const all = countsOf(items);
+  return (item) => {
+    const form = item.name.normalize();
+    const found = live.get(form) ?? all.get(form);
+    const isFound = found === 1 && (isLive(item) || !live.has(form));
+    return isFound && !ids.has(form) ? item.name : item.id;
+  };
+}
+
+function countsOf(items: readonly Referred[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { name } of items) counts.set(name.normalize(), (counts.get(name.normalize()) ?? 0) + 1);
+  return counts;
 }

@@ -141,6 +141,7 @@ const toned = (text: string, tone: Tone | undefined): string =>
 const nameLine = ({ terminal }: Invocation, name: string): string =>
   `${terminal.interactive.out ? plainLine(name) : exactLine(name)}\n`;
 
+const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const UNITS = [
   ['d', 86_400_000],
@@ -150,7 +151,7 @@ const UNITS = [
 const MAX_MS = 60 * 86_400_000;
 
 /**
- * A time as people read it in a table: `now`, `5 min ago`, `in 29 d`; a date for one that is far away.
+ * A time as people read it in a table: `30 s ago`, `5 min ago`, `in 29 d`; a date for one that is far away.
  * @param time ISO 8601; a text that is none comes back as it is
  */
 export function distance(time: string, nowMs: number): string {
@@ -158,9 +159,10 @@ export function distance(time: string, nowMs: number): string {
   if (Number.isNaN(atMs)) return time;
   const apartMs = Math.abs(atMs - nowMs);
   if (apartMs > MAX_MS) return new Date(atMs).toISOString().slice(0, 10);
-  if (apartMs < MINUTE_MS) return 'now';
+  if (apartMs < SECOND_MS) return 'now';
   // One day and 23 hours are no day: a larger unit begins with two of it.
-  const [name, ms] = UNITS.find(([, unitMs]) => apartMs >= 2 * unitMs) ?? ['min', MINUTE_MS];
+  const smallest = apartMs < MINUTE_MS ? (['s', SECOND_MS] as const) : (['min', MINUTE_MS] as const);
+  const [name, ms] = UNITS.find(([, unitMs]) => apartMs >= 2 * unitMs) ?? smallest;
   const count = `${Math.floor(apartMs / ms)} ${name}`;
   return atMs > nowMs ? `in ${count}` : `${count} ago`;
 }

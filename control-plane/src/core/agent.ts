@@ -39,28 +39,13 @@ interface StoredAgentKey {
   readonly keyWrapped: string;
 }
 
-/**
- * What two names of agents must not share within an account: people would take one for the other. Letter case, compatibility
- * forms, white space and invisible characters do not count. Letters of other scripts that look alike do: telling them apart
- * takes tables that change with each Unicode version, and an id names an agent beyond doubt.
- */
-export const agentNameKey = (name: string): string =>
-  name
-    .normalize('NFKC')
-    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
-    .replaceAll(/\s+/gu, ' ')
-    .toLowerCase()
-    .normalize('NFKC');
-
 export interface AgentStore {
-  /** The agent that has this name, or one that people would take for it (`agentNameKey`); never a deleted one. */
+  /** The agent that has this name, or one that people would take for it (`nameKey`); never a deleted one. */
   named(vaultId: Id<'vlt'>, name: string): Promise<Agent | undefined>;
   /** Throws where another agent has the name. */
   add(agent: Agent & StoredAgentKey): Promise<void>;
   /** Deleted agents too: the log names them. */
   get(vaultId: Id<'vlt'>, id: string): Promise<Agent | undefined>;
-  /** Names by id, of deleted agents too. */
-  namesOf(vaultId: Id<'vlt'>, ids: readonly Id<'agt'>[]): Promise<ReadonlyMap<string, string>>;
   /** Oldest first. @param status only these; undefined: all but deleted ones */
   list(vaultId: Id<'vlt'>, status: AgentStatus | undefined, page: PageRequest): Promise<Page<Agent>>;
   /** Oldest first; deleted ones too. */

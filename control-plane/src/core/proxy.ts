@@ -46,6 +46,9 @@ interface StoredProxyKey {
 }
 
 export interface ProxyStore {
+  /** The active proxy that has this name, or one that people would take for it (`nameKey`). */
+  named(vaultId: Id<'vlt'>, name: string): Promise<Proxy | undefined>;
+  /** Throws where another active proxy has the name. */
   add(proxy: Proxy & StoredProxyKey): Promise<void>;
   /** Revoked ones too. */
   get(vaultId: Id<'vlt'>, id: string): Promise<Proxy | undefined>;
@@ -53,7 +56,7 @@ export interface ProxyStore {
   list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Proxy>>;
   /** Writes what an owner may change, and the revision. */
   update(proxy: Proxy): Promise<void>;
-  /** The hash stays, so that the key is never given again; the wrapped key is erased. */
+  /** The hash stays, so that the key is never given again; the wrapped key is erased, and the name is free. */
   markRevoked(vaultId: Id<'vlt'>, id: Id<'prx'>, revokedAt: string): Promise<void>;
   remove(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<void>;
   /** Undefined for a revoked proxy. */

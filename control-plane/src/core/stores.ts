@@ -7,6 +7,7 @@ import type { AgentStore } from './agent.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { CliLoginStore } from './cli-login.ts';
 import type { FolderStore } from './folder.ts';
+import type { NameStore } from './name.ts';
 import type { GrantStore } from './grant.ts';
 import type { OauthCodeStore, OauthSessionStore } from './oauth-session.ts';
 import type { OauthClientStore } from './oauth-client.ts';
@@ -32,6 +33,7 @@ export interface Stores {
   readonly grants: GrantStore;
   readonly identities: IdentityStore;
   readonly loginLinks: LoginLinkStore;
+  readonly names: NameStore;
   readonly oauthCodes: OauthCodeStore;
   readonly oauthClients: OauthClientStore;
   readonly oauthSessions: OauthSessionStore;

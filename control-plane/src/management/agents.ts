@@ -5,6 +5,7 @@ import type { Agent, AgentChanges } from '../core/agent.ts';
 import { ownOf, recordChange } from '../core/change.ts';
 import { ApiError, orNotFound } from '../core/errors.ts';
 import type { Change, Stores } from '../core/stores.ts';
+import { requireFree } from './free-name.ts';
 import { makeStoredKey, revealStoredKey } from './stored-keys.ts';
 import { detachAll } from './policy-attachments.ts';
 
@@ -18,7 +19,7 @@ export async function createAgent(
   { name, description = '', mcpEnabled = false, sealingKeyThumbprint }: NewAgent,
   { clock, masterKeys }: { readonly clock: Clock; readonly masterKeys: MasterKeys },
 ): Promise<{ readonly agent: Agent; readonly apiKey: string }> {
-  await requireFreeName(change, name);
+  requireFree('agent', await change.agents.named(change.actor.vaultId, name));
   const id = newId('agt');
   const { key: apiKey, stored } = makeStoredKey(id, masterKeys);
   const agent: Agent = {
@@ -44,7 +45,8 @@ export async function updateAgent(change: Change, id: string, changes: AgentChan
   const agent = await existingAgentOf(change, change.actor, id);
   const members = Object.keys(changes);
   if (members.length === 0) return agent;
-  if (changes.name !== undefined) await requireFreeName(change, changes.name, id);
+  if (changes.name !== undefined)
+    requireFree('agent', await change.agents.named(agent.vaultId, changes.name), id);
   await change.agents.update(agent.vaultId, agent.id, changes);
   await recordChange(change, 'AGENT_UPDATED', { agentId: agent.id, detail: { members } });
   return ownOf(change.agents, change.actor, id);
@@ -99,20 +101,6 @@ export async function rotateAgentKey(
   await change.agents.setKey(agent.vaultId, agent.id, stored);
   await recordChange(change, 'KEY_ROTATED', { agentId: agent.id });
   return { agent: { ...agent, keyPrefix: stored.keyPrefix }, apiKey };
-}
-
-/**
- * Changes of one account run one after the other, and the database holds names unique as well.
- *
- * @param id of the agent that may have it already
- */
-async function requireFreeName({ actor, agents }: Change, name: string, id?: string): Promise<void> {
-  const other = await agents.named(actor.vaultId, name);
-  if (other === undefined || other.id === id) return;
-  throw new ApiError(
-    'CONFLICT',
-    `There is an agent \`${other.name}\` (${other.id}) already. Choose another name, or use that one: \`svault agents show ${other.id}\`.`,
-  );
 }
 
 /** @throws ApiError NOT_FOUND; CONFLICT for a deleted agent, which nothing restores */

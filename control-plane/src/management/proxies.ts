@@ -10,6 +10,7 @@ import type { Change, Stores } from '../core/stores.ts';
 import { type ProxyConfigDelivery, webhookIdOf } from '../forwarding/proxy-config-sync.ts';
 import { endProxySessions } from '../forwarding/upstream-session.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
+import { requireFree } from './free-name.ts';
 import { detachAll } from './policy-attachments.ts';
 import {
   type NewProxy,
@@ -29,7 +30,7 @@ interface SettingsChecks {
   readonly allowMissing?: boolean | undefined;
 }
 
-/** (new) → active. The key is in the answer. @throws ApiError INVALID_ARGUMENT */
+/** (new) → active. The key is in the answer. @throws ApiError INVALID_ARGUMENT; CONFLICT where another proxy has the name */
 export async function createProxy(
   change: Change,
   input: NewProxy,
@@ -37,6 +38,7 @@ export async function createProxy(
 ): Promise<{ readonly proxy: Proxy; readonly key: string }> {
   const { clock, masterKeys } = options;
   const settings = await allowedSettings(change, input, options);
+  requireFree('proxy', await change.proxies.named(change.actor.vaultId, input.name));
   const id = newId('prx');
   const { key, stored } = makeStoredKey(id, masterKeys);
   const proxy: Proxy = {
@@ -58,7 +60,7 @@ export async function createProxy(
   return { proxy, key };
 }
 
-/** @throws ApiError INVALID_ARGUMENT; CONFLICT for a revoked one */
+/** @throws ApiError INVALID_ARGUMENT; CONFLICT for a revoked one, or where another proxy has the name */
 export async function updateProxy(
   change: Change,
   id: string,
@@ -69,6 +71,8 @@ export async function updateProxy(
   const settings = await allowedSettings(change, withChanges(before, changes), checks, before.serviceName);
   const members = changedMembers(before, settings);
   if (members.length === 0) return before;
+  if (members.includes('name'))
+    requireFree('proxy', await change.proxies.named(before.vaultId, settings.name), id);
   const atWebhook = members.some((member) => AT_WEBHOOK.includes(member));
   const proxy = { ...before, ...settings, revision: before.revision + (atWebhook ? 1 : 0) };
   await change.proxies.update(proxy);

@@ -44,7 +44,7 @@ export interface Schema {
   setup_steps: RowOf<SetupMark> & { vault_id: Id<'vlt'>; marked_by: Id<'usr'> };
 
   /** `key_wrapped` is base64url of the key under the data encryption key; null once the agent is deleted. */
-  /** `name_hash` is SHA-256 of `agentNameKey`, in hex; null once the agent is deleted. */
+  /** `name_hash` is SHA-256 of `nameKey`, in hex; null once the agent is deleted. */
   agents: RowOf<Agent> & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   grants: RowOf<Grant>;
   tokens: RowOf<TokenMetadata>;
@@ -54,8 +54,8 @@ export interface Schema {
   policies: RowOf<Policy>;
   policy_attachments: PolicyTargetRow & { policy_id: Id<'pol'> };
   policy_usage: PolicyTargetRow & { rule_id: Id<'rul'>; used: number };
-  /** `key_wrapped` as an agent's; null once the proxy is revoked. */
-  proxies: RowOf<Proxy> & { key_hash: string; key_wrapped: string | null };
+  /** `key_wrapped` and `name_hash` as an agent's; null once the proxy is revoked. */
+  proxies: RowOf<Proxy> & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   proxy_removals: RowOf<OwedRemoval> & { due_at: TimeText };
 
   /** `target_hash` is SHA-256 of token URL and client id, in hex, because both may be longer than an index takes. */

@@ -79,6 +79,7 @@ describe('the origin of an event', () => {
     const used = await newest(service, '&eventType=PROXY_CREDENTIAL_USE');
     const shown = { channel: 'proxy', authenticatedBy: `${proxy.key.slice(0, 8)}…` };
     expect(used?.origin).toMatchObject(shown);
+    expect(used).toMatchObject({ proxyName: proxy.name });
   });
 
   test('the log is filtered by channel, address, outcome and principal', async () => {
@@ -107,6 +108,9 @@ describe('the origin of a change by a person', () => {
   test('names the key, or the session that its LOGIN names too', async () => {
     const { items } = (await service.admin('GET', '/api/admin-keys')).json;
     expect(await change(service.admin)).toMatchObject({ channel: 'rest', authenticatedBy: items[0].id });
+    const { json: lock } = await service.admin('GET', '/api/audit?eventType=VAULT_LOCKED&limit=1');
+    const { email: userEmail } = (await service.admin('GET', '/api/me')).json;
+    expect(lock.items[0]).toMatchObject({ adminKeyName: items[0].name, userEmail });
 
     const login = async (channel: string) => {
       const { json } = await service.admin('GET', `/api/audit?eventType=LOGIN&channel=${channel}`);

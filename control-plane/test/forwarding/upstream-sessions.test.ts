@@ -44,7 +44,7 @@ const newAgent = async (): Promise<Id<'agt'>> =>
     .agent.id;
 const newProxy = async (more: object = {}): Promise<SessionProxy> => {
   const body = {
-    name: 'ours',
+    name: uniqueName('ours'),
     upstreamUrl: UPSTREAM,
     upstreamAuthType: 'sv_session',
     agentId: await newAgent(),
@@ -152,7 +152,7 @@ describe('a proxy’s session', () => {
         kind: 'oauth',
         agentId: proxy.agentId,
         clientId: proxy.proxyId,
-        client: 'ours',
+        client: expect.stringMatching(/^ours /),
         userId: (await service.admin('GET', '/api/me')).json.id,
         current: false,
       }),
@@ -161,7 +161,11 @@ describe('a proxy’s session', () => {
       expect.objectContaining({
         eventType: 'OAUTH_SESSION_CREATED',
         proxyId: proxy.proxyId,
-        detail: { sessionId: expect.stringMatching(/^ses_/), clientId: proxy.proxyId, client: 'ours' },
+        detail: {
+          sessionId: expect.stringMatching(/^ses_/),
+          clientId: proxy.proxyId,
+          client: expect.stringMatching(/^ours /),
+        },
       }),
     ]);
     expect((await eventsOf(proxy))[0]).not.toHaveProperty('userId');

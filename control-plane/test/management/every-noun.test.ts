@@ -21,7 +21,7 @@ const NOUNS: readonly Noun[] = [
   {
     path: '/api/proxies',
     body: () => ({
-      name: 'p',
+      name: uniqueName('p'),
       upstreamUrl: 'https://mcp.example.com/',
       serviceName: 'github',
       allowMissing: true,

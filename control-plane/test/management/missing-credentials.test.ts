@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 import type { Answer } from '../support/management-service.ts';
+import { uniqueName } from '../support/unique-name.ts';
 
 let service: LinkedService;
 let agent: string;
@@ -22,7 +23,12 @@ const token = (serviceName: string) => call('POST', '/api/tokens', { serviceName
 const grant = (serviceName: string, more: object = {}) =>
   call('POST', `${agent}/grants`, { serviceName, ...more });
 const proxy = (serviceName: string, more: object = {}) =>
-  call('POST', '/api/proxies', { name: 'p', upstreamUrl: 'https://mcp.example.com/', serviceName, ...more });
+  call('POST', '/api/proxies', {
+    name: uniqueName('p'),
+    upstreamUrl: 'https://mcp.example.com/',
+    serviceName,
+    ...more,
+  });
 
 describe.each([
   ['grant', grant],

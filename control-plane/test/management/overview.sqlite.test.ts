@@ -47,7 +47,7 @@ describe('the overview', () => {
       serviceName: 'github',
       allowMissing: true,
     };
-    for (let count = 0; count < 3; count++) await post('/api/proxies', proxy);
+    for (let count = 0; count < 3; count++) await post('/api/proxies', { ...proxy, name: `p ${count}` });
     const [revoked] = (await service.admin('GET', '/api/proxies')).json.items as { id: string }[];
     await post(`/api/proxies/${revoked?.id}/revoke`);
     for (const [serviceName, hours] of [

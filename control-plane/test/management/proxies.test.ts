@@ -15,7 +15,7 @@ beforeAll(async () => {
 const UPSTREAM = 'https://mcp.example.com/mcp';
 const TOKEN_PROXY = { name: 'github', upstreamUrl: UPSTREAM, serviceName: 'github' };
 const sessionProxy = () => ({
-  name: 'ours',
+  name: uniqueName('ours'),
   upstreamUrl: UPSTREAM,
   upstreamAuthType: 'sv_session',
   agentId,
@@ -26,7 +26,7 @@ const newAgent = async (): Promise<string> =>
 const create = (body: object): Promise<Answer> =>
   service.admin('POST', '/api/proxies', { body: { allowMissing: true, ...body } });
 const made = async (body: object = TOKEN_PROXY): Promise<{ id: string; key: string }> => {
-  const { proxy, key } = (await create(body)).json;
+  const { proxy, key } = (await create({ ...body, name: uniqueName('made') })).json;
   return { id: proxy.id, key };
 };
 const change = (id: string, body: object): Promise<Answer> =>
@@ -85,12 +85,49 @@ describe('a proxy', () => {
 
   // spec: or sv_session.
   test('a proxy with a session has an agent and no credential', async () => {
-    const { proxy } = (await create({ ...sessionProxy(), headerTemplates: { 'x-tenant': 'one' } })).json;
-    expect(proxy).toMatchObject({
-      ...sessionProxy(),
-      headerTemplates: { 'x-tenant': 'one' },
-    });
+    const settings = { ...sessionProxy(), headerTemplates: { 'x-tenant': 'one' } };
+    const { proxy } = (await create(settings)).json;
+    expect(proxy).toMatchObject(settings);
     expect(proxy.serviceName).toBeUndefined();
+  });
+});
+
+describe('the name of a proxy', () => {
+  const statusOf = async (name: string): Promise<number> => (await create({ ...TOKEN_PROXY, name })).status;
+
+  test('is another active proxy’s in no form that people would take for it', async () => {
+    const { json } = await create({ ...TOKEN_PROXY, name: 'Linear' });
+    const answer = await create({ ...TOKEN_PROXY, name: 'LINEAR' });
+    expect([answer.status, answer.json]).toEqual([
+      409,
+      {
+        error: `There is a proxy \`Linear\` (${json.proxy.id}) already. Choose another name, or use that one: \`svault proxies show ${json.proxy.id}\`.`,
+        code: 'CONFLICT',
+      },
+    ]);
+    for (const name of ['Lin\u200bear', '\uff2cinear'])
+      expect([name, await statusOf(name)]).toEqual([name, 409]);
+  });
+
+  test('is of one proxy, where twenty ask for it at once', async () => {
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf('raced')));
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+  });
+
+  test('may be kept and respelled by a change, but not taken; that of a revoked or deleted proxy is free', async () => {
+    const [one, other] = [await made(), await made()];
+    const rename = async (id: string, name: string): Promise<number> => (await change(id, { name })).status;
+    expect(await rename(one.id, 'kept')).toBe(200);
+    expect(await rename(one.id, 'Kept')).toBe(200);
+    expect(await rename(other.id, 'KEPT')).toBe(409);
+    await post(one.id, 'revoke');
+    expect(await rename(other.id, 'kept')).toBe(200);
+    await service.admin('DELETE', `/api/proxies/${other.id}`);
+    expect(await statusOf('kept')).toBe(201);
+  });
+
+  test.each(['\u200b', 'prx_AAAAAAAAAAAAAAAAAAAAAA'])('is not %j', async (name) => {
+    expect(issuesOf(await create({ ...TOKEN_PROXY, name }))).toHaveProperty(['name']);
   });
 });
 
@@ -164,7 +201,11 @@ describe('invalid settings of a proxy', () => {
         [path]: expect.stringContaining('${TOKEN}'),
       });
       expect(issuesOf(await create({ ...sessionProxy(), headerTemplates }))).toHaveProperty([path]);
-      const injected = { ...TOKEN_PROXY, headerTemplates: { [name]: 'x $<TOKEN>' } };
+      const injected = {
+        ...TOKEN_PROXY,
+        name: uniqueName('injected'),
+        headerTemplates: { [name]: 'x $<TOKEN>' },
+      };
       expect((await create(injected)).status).toBe(201);
     },
   );
@@ -182,7 +223,7 @@ describe('invalid settings of a proxy', () => {
     [{ 'a b': '${TOKEN}' }, 'headerTemplates'],
     [{ 'x-a': 'a\r\nb' }, 'headerTemplates.x-a'],
   ])('the templates %j are rejected', async (headerTemplates, path) => {
-    const { status, json } = await create({ ...TOKEN_PROXY, headerTemplates });
+    const { status, json } = await create({ ...TOKEN_PROXY, name: uniqueName('templates'), headerTemplates });
     expect([status, json.issues[0].path]).toEqual([422, expect.stringContaining(path)]);
     expect(JSON.stringify(json)).not.toContain('a\\r\\nb');
   });
@@ -226,7 +267,11 @@ describe('a change of a proxy', () => {
     for (const body of [{}, TOKEN_PROXY_AGAIN]) expect((await change(id, body)).status).toBe(200);
     expect(await typesOf(id)).toEqual(['PROXY_CREATED']);
   });
-  const TOKEN_PROXY_AGAIN = { ...TOKEN_PROXY, headerTemplates: { authorization: 'Bearer ${TOKEN}' } };
+  const TOKEN_PROXY_AGAIN = {
+    ...TOKEN_PROXY,
+    name: undefined,
+    headerTemplates: { authorization: 'Bearer ${TOKEN}' },
+  };
 
   test('a PATCH cannot change the type, and is validated like a new proxy', async () => {
     const { id } = await made(sessionProxy());

@@ -70,13 +70,12 @@ const newFolder = async ({ post }: World): Promise<string> =>
 const POLICY = { name: 'p', rules: [{ type: 'manual_approval' }] };
 const newPolicy = async ({ post }: World): Promise<string> => (await post('/api/policies', POLICY)).json.id;
 const PROXY = {
-  name: 'p',
   upstreamUrl: 'https://mcp.example.com/',
   serviceName: 'github',
   allowMissing: true,
 };
 const newProxy = async ({ post }: World): Promise<string> =>
-  (await post('/api/proxies', PROXY)).json.proxy.id;
+  (await post('/api/proxies', { ...PROXY, name: uniqueName('p') })).json.proxy.id;
 const attachment = ({ agent }: World) => ({ targetType: 'agent', targetId: agent.id });
 /** A code that the owner has approved. */
 const approvedCode = async (world: World): Promise<ApprovedCode> => {
@@ -222,7 +221,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   },
   PROXY_CREDENTIAL_USE: {
     actor: 'agent',
-    before: async ({ post }) => (await post('/api/proxies', PROXY)).json.key,
+    before: async ({ post }) => (await post('/api/proxies', { ...PROXY, name: uniqueName('p') })).json.key,
     by: ({ service }, key) =>
       service.anyone('POST', '/api/proxy/mcp', { body: {}, headers: { 'x-mcp-key': key } }),
     says: () => ({ proxyId: matching(/^prx_/), serviceName: 'github' }),
@@ -334,11 +333,11 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     shows: POLICIES,
   },
   PROXY_CREATED: {
-    by: ({ post }) => post('/api/proxies', PROXY),
+    by: ({ post }) => post('/api/proxies', { ...PROXY, name: uniqueName('p') }),
     says: () => ({
       proxyId: matching(/^prx_/),
       serviceName: 'github',
-      detail: { name: 'p', upstreamAuthType: 'Token', upstream: 'https://mcp.example.com' },
+      detail: { name: matching(/^p/), upstreamAuthType: 'Token', upstream: 'https://mcp.example.com' },
     }),
     shows: PROXIES,
   },
@@ -351,7 +350,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
   PROXY_DELETED: {
     before: newProxy,
     by: ({ admin }, id) => admin('DELETE', `/api/proxies/${id}`),
-    says: (_, proxyId) => ({ proxyId, serviceName: 'github', detail: { name: 'p' } }),
+    says: (_, proxyId) => ({ proxyId, serviceName: 'github', detail: { name: matching(/^p/) } }),
     shows: PROXIES,
   },
   KEY_REVOKED: {

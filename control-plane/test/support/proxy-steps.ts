@@ -1,11 +1,13 @@
 import { byHand, type AnswerByHand } from './http-by-hand.ts';
 import { type Answer, type Call, clientOf } from './management-service.ts';
+import { uniqueName } from './unique-name.ts';
 
 export const PROXY = '/api/proxy/mcp';
 
 /** A proxy of a running service, and its callers' view of it. */
 export interface TestProxy {
   readonly id: string;
+  readonly name: string;
   readonly key: string;
   /** Sends one JSON-RPC request. */
   send(method: string, params?: object, id?: unknown): Promise<Answer>;
@@ -28,7 +30,7 @@ interface ProxyOwner {
 /** Makes a proxy; of the credential `github` unless said otherwise. */
 export async function proxyOn({ running, admin }: ProxyOwner, settings: object = {}): Promise<TestProxy> {
   const body = {
-    name: 'p',
+    name: uniqueName('p'),
     upstreamUrl: 'https://mcp.example.com/mcp',
     serviceName: 'github',
     allowMissing: true,
@@ -36,12 +38,12 @@ export async function proxyOn({ running, admin }: ProxyOwner, settings: object =
   };
   const made = await admin('POST', '/api/proxies', { body });
   if (made.status !== 201) throw new Error(`no proxy was made: ${made.status} ${made.text}`);
-  const { proxy, key } = made.json as { proxy: { id: string }; key: string };
+  const { proxy, key } = made.json as { proxy: { id: string; name: string }; key: string };
   const client = clientOf(running.url, { authorization: `Bearer ${key}` });
   const call: TestProxy['call'] = (method, options) => client(method, PROXY, options);
   const send: TestProxy['send'] = (method, params, id = 1) =>
     call('POST', { body: message(method, params, id) });
-  return { id: proxy.id, key, send, call };
+  return { ...proxy, key, send, call };
 }
 
 /** What `sv_session` proxies have instead of a credential. */

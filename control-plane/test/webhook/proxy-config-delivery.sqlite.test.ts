@@ -11,6 +11,7 @@ import { WebhookCallFailed } from '../../src/webhook/call-failed.ts';
 import type { Answer } from '../support/management-service.ts';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
 import { type ProcessBeside, processBeside } from '../support/process-beside.ts';
+import { uniqueName } from '../support/unique-name.ts';
 import type { ProxyConfig } from '../../src/access/decision.ts';
 
 // The webhook's copy of proxy settings, delivered by the control plane and by a second process on its database.
@@ -39,7 +40,13 @@ beforeEach(() => {
 });
 
 const create = async (more: object = {}): Promise<Answer['json']> => {
-  const body = { name: 'p', upstreamUrl: UPSTREAM, serviceName: 'github', allowMissing: true, ...more };
+  const body = {
+    name: uniqueName('p'),
+    upstreamUrl: UPSTREAM,
+    serviceName: 'github',
+    allowMissing: true,
+    ...more,
+  };
   return (await service.admin('POST', '/api/proxies', { body })).json.proxy;
 };
 const change = (id: string, body: object): Promise<Answer> =>

@@ -24,7 +24,10 @@ const eventSchema = z.looseObject({
   agentId: text,
   agentName: text,
   proxyId: text,
+  proxyName: text,
   userId: text,
+  userEmail: text,
+  adminKeyName: text,
   serviceName: text,
   count: z.number().optional(),
   detail: z.looseObject({}).optional(),
@@ -37,14 +40,31 @@ type Event = z.infer<typeof eventSchema>;
 
 const whatOf = ({ eventType, count = 1 }: Event): string =>
   count > 1 ? `${eventType} ×${count}` : eventType;
-const byOf = ({ agentName, agentId, proxyId, userId, origin }: Event): string =>
-  agentName ?? agentId ?? proxyId ?? userId ?? origin.authenticatedBy ?? '';
+
+/** Who caused it; '' for what svault does by itself, such as noting that a grant has expired. */
+function byOf({ eventType, userId, userEmail, adminKeyName, ...event }: Event): string {
+  if (userId !== undefined) return adminKeyName ?? userEmail ?? userId;
+  if (eventType === PROXY_USE) return event.proxyName ?? event.proxyId ?? '';
+  return eventType === AGENT_ACCESS ? (event.agentName ?? event.agentId ?? '') : '';
+}
+
+/** The agent and the proxy that it is about, where they did not cause it. */
+const onOf = ({ eventType, agentName, agentId, proxyName, proxyId }: Event): string =>
+  [
+    eventType === AGENT_ACCESS ? undefined : (agentName ?? agentId),
+    eventType === PROXY_USE ? undefined : (proxyName ?? proxyId),
+  ]
+    .filter((name) => name !== undefined)
+    .join(', ');
+
+const AGENT_ACCESS = 'AGENT_CREDENTIAL_ACCESS';
+const PROXY_USE = 'PROXY_CREDENTIAL_USE';
 const fromOf = ({ origin: { address, channel } }: Event): string =>
   [address, channel].filter((part) => part !== undefined).join(' ');
 const detailsOf = ({ detail = {} }: Event): string =>
   Object.entries(detail)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ');
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`)
+    .join('; ');
 
 const DELIVERIES: Readonly<Record<string, string>> = {
   delivered: 'success',
@@ -72,6 +92,7 @@ const EVENTS: Shape<Event> = {
     },
     { title: 'credential', of: ({ serviceName = '' }) => serviceName },
     { title: 'by', of: byOf },
+    { title: 'on', of: onOf },
     { title: 'from', of: fromOf },
     { title: 'detail', of: detailsOf },
     { title: 'id', of: ({ id }) => id, wide: true },
@@ -170,10 +191,11 @@ function lineOf({ flags }: Invocation, event: Event): string {
     outcome,
     serviceName,
     byOf(event),
+    onOf(event),
     fromOf(event),
     detailsOf(event),
   ];
-  return `${plainLine(words.join('  ')).trimEnd()}\n`;
+  return `${plainLine(words.filter((word) => word !== '').join('  '))}\n`;
 }
 
 const verdictSchema = z.looseObject({

@@ -64,7 +64,7 @@ export async function makeWorld(
   };
   const makeProxy = async (): Promise<ProxyCaller> => {
     const { proxy, key } = await admin.call<{ proxy: { id: string }; key: string }>('POST', '/api/proxies', {
-      name: 'caller',
+      name: `caller ${randomToken()}`,
       upstreamUrl: `http://${UPSTREAM}/mcp`,
       serviceName,
     });

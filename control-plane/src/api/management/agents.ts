@@ -1,8 +1,7 @@
-import { isId } from '@svault/shared';
 import { thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
-import { AGENT_STATUSES, type Agent, agentNameKey } from '../../core/agent.ts';
+import { AGENT_STATUSES, type Agent } from '../../core/agent.ts';
 import { MAX_POLICIES_OF_TARGET, type Policy } from '../../core/policy.ts';
 import {
   createAgent,
@@ -16,7 +15,7 @@ import {
 import type { Needs } from './dependencies.ts';
 import {
   idParams,
-  lineSchema,
+  nameSchema,
   pageQuery,
   pageRequest,
   pageSchema,
@@ -66,14 +65,9 @@ const agentWithKeySchema = z.object({
 
 const apiKeySchema = z.object({ apiKey: z.string() });
 
-/** No id, since a reference is an id or a name; and something to see. */
-const agentNameSchema = lineSchema(100)
-  .refine((name) => !isId('agt', name), 'must not have the form of an id')
-  .refine((name) => agentNameKey(name) !== '', 'must have a visible character');
-
 const newAgentSchema = z
   .strictObject({
-    name: agentNameSchema,
+    name: nameSchema('agt'),
     description: textSchema(1_000).optional(),
     mcpEnabled: z.boolean().optional(),
     sealingKeyThumbprint: thumbprintSchema.optional(),

@@ -1,4 +1,4 @@
-import { type Id, formatTime, parseTime } from '@svault/shared';
+import { type Id, formatTime, isId, parseTime } from '@svault/shared';
 import { OUTCOMES } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
@@ -77,6 +77,12 @@ const auditEventSchema = z
       .string()
       .optional()
       .meta({ description: 'The name of the agent now, also of a deleted one' }),
+    proxyName: z.string().optional().meta({ description: 'The name of the proxy now' }),
+    userEmail: z.string().optional().meta({ description: 'The address of the user now' }),
+    adminKeyName: z
+      .string()
+      .optional()
+      .meta({ description: 'The name of the admin key that authenticated the request' }),
     serviceName: z.string().optional(),
     count: z.int().optional().meta({ description: 'How many equal events this one stands for' }),
     detail: z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.array(z.string())])).optional(),
@@ -146,16 +152,28 @@ export function toAuditView({
   return { ...event, ...(detail && { detail: Object.fromEntries(members) as Record<string, string> }) };
 }
 
-const nameIn = (names: ReadonlyMap<string, string>, { agentId }: AuditEvent): { agentName?: string } => {
-  const agentName = agentId === undefined ? undefined : names.get(agentId);
-  return agentName === undefined ? {} : { agentName };
-};
+/** What an event refers to by id, by the member that has its name. */
+const referredIn = ({ agentId, proxyId, userId, origin }: AuditEvent) =>
+  ({
+    agentName: agentId,
+    proxyName: proxyId,
+    userEmail: userId,
+    adminKeyName: isId('adk', origin?.authenticatedBy) ? origin?.authenticatedBy : undefined,
+  }) as const;
+
+function namesIn(names: ReadonlyMap<string, string>, event: AuditEvent): Readonly<Record<string, string>> {
+  const found = Object.entries(referredIn(event)).flatMap(([member, id]) => {
+    const name = id === undefined ? undefined : names.get(id);
+    return name === undefined ? [] : [[member, name] as const];
+  });
+  return Object.fromEntries(found);
+}
 
 /** The account's log, newest first, and the proof that it was not changed. */
 export function createAuditRoutes({
   ticketOutcomes,
-  stores: { agents, audit: log },
-}: Needs<'ticketOutcomes', 'agents' | 'audit'>): ManagementRoute[] {
+  stores: { names: nameStore, audit: log },
+}: Needs<'ticketOutcomes', 'audit' | 'names'>): ManagementRoute[] {
   const verify = createLogVerification(log);
   const shared = { tag: 'Audit', role: 'member' } as const;
   return [
@@ -173,12 +191,12 @@ export function createAuditRoutes({
           toAuditFilter(query),
           logPageRequest(query),
         );
-        const agentIds = items.flatMap(({ agentId }) => agentId ?? []);
-        const names = await agents.namesOf(vaultId, agentIds);
+        const ids = items.flatMap((event) => Object.values(referredIn(event)).flatMap((id) => id ?? []));
+        const names = await nameStore.of(vaultId, ids);
         const outcomes = query.delivery === 'true' ? await ticketOutcomes.of(vaultId, items) : undefined;
         const view = (event: AuditEvent) => {
           const delivery = outcomes?.get(event.id);
-          return { ...toAuditView(event), ...nameIn(names, event), ...(delivery && { delivery }) };
+          return { ...toAuditView(event), ...namesIn(names, event), ...(delivery && { delivery }) };
         };
         return { items: items.map(view), ...rest };
       },

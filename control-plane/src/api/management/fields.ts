@@ -3,6 +3,7 @@ import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
 import { z } from 'zod';
 import type {} from 'zod-openapi';
 import { invalidArgument } from '../../core/errors.ts';
+import { nameKey } from '../../core/name.ts';
 import { type Page, type PageRequest, readCursor } from '../../core/paging.ts';
 
 /** Longer than any password or token: what does not fit is wrong like any other, and not malformed. */
@@ -19,6 +20,12 @@ export const lineSchema = (maxCharacters: number): z.ZodString =>
     .string()
     .max(maxCharacters)
     .regex(/^[^\p{Cc}\s]([^\p{Cc}]*[^\p{Cc}\s])?$/u, 'must be one line without spaces around it');
+
+/** A name that a reference can be: it has not the form of an id, and there is something to see. */
+export const nameSchema = (prefix: IdPrefix): z.ZodString =>
+  lineSchema(100)
+    .refine((name) => !isId(prefix, name), 'must not have the form of an id')
+    .refine((name) => nameKey(name) !== '', 'must have a visible character');
 
 /** A list in which nothing occurs twice; the place of a repetition is named. */
 export const uniqueList = <T extends z.ZodType<string>>(item: T, maxItems: number): z.ZodArray<T> =>

@@ -20,7 +20,7 @@ import {
   allowMissingSchema,
   idParams,
   idSchema,
-  lineSchema,
+  nameSchema,
   pageQuery,
   pageRequest,
   pageSchema,
@@ -77,7 +77,7 @@ const proxyKeySchema = z.object({ key: z.string() });
 
 const newProxySchema = z
   .strictObject({
-    name: lineSchema(100),
+    name: nameSchema('prx'),
     upstreamUrl: upstreamUrlSchema,
     upstreamAuthType: authTypeSchema.optional(),
     serviceName: serviceNameSchema.optional(),
@@ -140,6 +140,7 @@ export function createProxyRoutes(
       summary: 'Create a proxy; its key is in the answer',
       body: newProxySchema,
       response: { status: 201, schema: proxyWithKeySchema },
+      errors: ['CONFLICT'],
       handle: async ({ actor, body, transaction }) => {
         const [input, { allowMissing }] = [toNewProxy(body), body];
         const options = { clock, masterKeys, rules, allowMissing };

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
-import { type Id, sha256, toHex, utf8 } from '@svault/shared';
-import { type Agent, type AgentStore, agentNameKey } from '../../core/agent.ts';
+import type { Id } from '@svault/shared';
+import type { Agent, AgentStore } from '../../core/agent.ts';
 import type { Schema } from '../schema.ts';
-import { first, pageBy, rowsOfChunks, run } from './queries.ts';
+import { nameHash } from './name-store.ts';
+import { first, pageBy, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
 
 /** Without the key. */
@@ -29,16 +30,6 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
     named: (vaultId, name) => first(agents(vaultId).where('name_hash', '=', nameHash(name)), toAgent),
     add: (agent) => run(db.insertInto('agents').values({ ...toRow(agent), name_hash: nameHash(agent.name) })),
     get: (vaultId, id) => first(agents(vaultId).where('id', '=', id as Id<'agt'>), toAgent),
-    namesOf: async (vaultId, ids) => {
-      const named = await rowsOfChunks([...new Set(ids)], (chunk) =>
-        db
-          .selectFrom('agents')
-          .select(['id', 'name'])
-          .where('vault_id', '=', vaultId)
-          .where('id', 'in', chunk),
-      );
-      return new Map(named.map(({ id, name }) => [id, name]));
-    },
     list: (vaultId, status, page) => {
       const some =
         status === undefined
@@ -66,8 +57,5 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
       ),
   };
 }
-
-/** A hash, because an index takes no text of any length. */
-const nameHash = (name: string): string => toHex(sha256(utf8(agentNameKey(name))));
 
 const toAgent = (row: RowOf<Agent>): Agent => ({ ...toEntity(row), mcpEnabled: row.mcp_enabled === 1 });

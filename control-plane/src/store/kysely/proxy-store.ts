@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { Proxy, ProxyRemoval, ProxyRemovalStore, ProxyStore } from '../../core/proxy.ts';
 import type { Schema } from '../schema.ts';
+import { nameHash } from './name-store.ts';
 import { all, changesRow, first, pageBy, run } from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
 
@@ -29,7 +30,10 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
   const updateAll = (vaultId: Id<'vlt'>) => db.updateTable('proxies').where('vault_id', '=', vaultId);
   const update = (vaultId: Id<'vlt'>, id: Id<'prx'>) => updateAll(vaultId).where('id', '=', id);
   return {
-    add: (proxy) => run(db.insertInto('proxies').values(toRow(proxy))),
+    named: (vaultId, name) =>
+      first(proxies(vaultId).select(PROXY).where('name_hash', '=', nameHash(name)), toProxy),
+    add: (proxy) =>
+      run(db.insertInto('proxies').values({ ...toRow(proxy), name_hash: nameHash(proxy.name) })),
     get: (vaultId, id) =>
       first(
         proxies(vaultId)
@@ -40,10 +44,17 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
     list: (vaultId, page) => pageBy(['created_at', 'id'], proxies(vaultId).select(PROXY), page, toProxy),
     update: ({ vaultId, id, name, upstreamUrl, serviceName, agentId, headerTemplates, revision }) => {
       const settings = { name, upstreamUrl, serviceName, agentId, headerTemplates, revision };
-      return run(update(vaultId, id).set(toRow(settings)));
+      return run(update(vaultId, id).set({ ...toRow(settings), name_hash: nameHash(name) }));
     },
     markRevoked: (vaultId, id, revokedAt) =>
-      run(update(vaultId, id).set({ status: 'revoked', revoked_at: revokedAt, key_wrapped: null })),
+      run(
+        update(vaultId, id).set({
+          status: 'revoked',
+          revoked_at: revokedAt,
+          key_wrapped: null,
+          name_hash: null,
+        }),
+      ),
     remove: (vaultId, id) =>
       run(db.deleteFrom('proxies').where('vault_id', '=', vaultId).where('id', '=', id)),
     wrappedKey: (vaultId, id) =>

@@ -9,6 +9,7 @@ import { createCliSessionStore, createSessionStore } from './session-store.ts';
 import type { Engine } from '../engine.ts';
 import { createFolderStore } from './folder-store.ts';
 import { createGrantStore } from './grant-store.ts';
+import { createNameStore } from './name-store.ts';
 import {
   createIdentityStore,
   createLoginLinkStore,
@@ -39,6 +40,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     grants: createGrantStore(db),
     identities: createIdentityStore(db),
     loginLinks: createLoginLinkStore(db),
+    names: createNameStore(db),
     oauthCodes: createOauthCodeStore(db),
     oauthClients: createOauthClientStore(db),
     oauthSessions: createOauthSessionStore(db),

@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
- * MCP proxies. `key_wrapped` is the proxy's own key under the master key, kept for Reveal. Each change of the settings that
+ * MCP proxies. `key_wrapped` is the proxy's own key under the master key, kept for Reveal. `name_hash` is null for a
+ * revoked proxy, whose name is free. Each change of the settings that
  * the webhook keeps raises `revision`, and `delivered_as` says to which webhook which revision went. `proxy_removals` are
  * settings of revoked or deleted proxies that a webhook still has to delete.
  */
@@ -15,6 +16,7 @@ export const proxies: SchemaMigration = {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('name_hash', 'text')
       .addColumn('upstream_url', 'text', (column) => column.notNull())
       .addColumn('upstream_auth_type', 'text', (column) => column.notNull())
       .addColumn('service_name', 'text')
@@ -31,6 +33,12 @@ export const proxies: SchemaMigration = {
       .addColumn('delivered_as', 'text')
       .execute();
     await createIndex(db, 'proxies_by_vault', 'proxies', ['vault_id', 'created_at', 'id']);
+    await db.schema
+      .createIndex('proxies_by_name')
+      .unique()
+      .on('proxies')
+      .columns(['vault_id', 'name_hash'])
+      .execute();
     await db.schema
       .createIndex('proxies_active')
       .on('proxies')
