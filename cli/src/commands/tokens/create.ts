@@ -16,6 +16,7 @@ import {
   storeDestination,
   storeSecret,
 } from '../../webhook-direct/store-secret.ts';
+import { mustBeSupported } from '../../webhook-direct/supported-record.ts';
 import { type DescriptionOptions, type SecretOptions, describedBy } from './options.ts';
 import { withPreset } from './presets.ts';
 
@@ -36,7 +37,10 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
     options.empty === true
       ? noRecord(options)
       : await wholeRecord(invocation, options, { name, tokenType, given });
-  if (record !== undefined) await mustBeKnownFirst(invocation, client);
+  if (record !== undefined) {
+    await mustBeKnownFirst(invocation, client);
+    await mustBeSupported(client, record);
+  }
   const { token, store } = await named(
     name,
     client.change({
@@ -85,10 +89,17 @@ const named = <T>(name: string, created: Promise<T>): Promise<T> =>
     );
   });
 
+/** Codes of a webhook that may have stored and then failed. */
+const UNDECIDED: readonly string[] = ['INTERNAL', 'UNAVAILABLE'];
+
 const filled = <T>(invocation: Invocation, name: string, stored: Promise<T>): Promise<T> =>
   orElse(stored, (error) => {
-    const half = `${name} is named, and its secret may not be stored`;
-    const advice = `svault set ${shellWord(name)} stores it`;
+    const { code } = error;
+    const isRefused = code !== undefined && !UNDECIDED.includes(code);
+    const half = `${name} is named, and its secret ${isRefused ? 'was not stored' : 'may not be stored'}`;
+    const advice = isRefused
+      ? `mend that and store it with svault set ${shellWord(name)}, or remove the name with svault rm ${shellWord(name)}`
+      : `svault set ${shellWord(name)} stores it`;
     const isInterrupted = error.exit === 'interrupted';
     // After Ctrl-C nothing else is said.
     if (isInterrupted || invocation.signal.aborted) say(invocation, `${half}; ${advice}`);

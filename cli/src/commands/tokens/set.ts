@@ -15,6 +15,7 @@ import {
   storeDestination,
   storeSecret,
 } from '../../webhook-direct/store-secret.ts';
+import { mustBeSupported } from '../../webhook-direct/supported-record.ts';
 import { type SecretOptions, versionToReplace } from './options.ts';
 import { withPreset } from './presets.ts';
 import { type Token, readToken, tokenSchema } from './token.ts';
@@ -38,6 +39,7 @@ export const setToken: Run<[string], Options> = async (invocation, [service], ty
     held === undefined ? said : await withKeptRestrictions(invocation, name, { held, given: said, typed });
   const tokenType = tokenTypeOf(options.type, given.members, held?.tokenType ?? token.tokenType);
   const record = await wholeRecord(invocation, options, { name, tokenType, given });
+  await mustBeSupported(client, record);
   const address = await client.change({
     method: 'POST',
     path: `${tokenPath(name)}/store-ticket`,

@@ -49,7 +49,7 @@ export const bindWebhook: Run<[link: string | undefined], { readonly yes?: true 
 function mustBeFree({ bound, url = 'an address that is not known' }: WebhookView): void {
   if (!bound) return;
   throw failed(
-    `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it first with svault webhook unbind (and run unseal-bind on its machine to use it again)`,
+    `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it first with svault webhook unbind (and erase its keys, reference webhook: unseal-bind, to use it again)`,
   );
 }
 

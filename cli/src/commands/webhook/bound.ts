@@ -34,5 +34,8 @@ export const unbindWebhook: Run<[], { readonly yes?: true }> = async (invocation
     throw new Failure('notFound', 'no webhook is bound');
   });
   printDone(invocation, { said: `${called} is unbound`, answer: { bound: false, url }, name: url ?? '' });
-  say(invocation, 'to bind it again, run its command unseal-bind, then svault webhook bind');
+  say(
+    invocation,
+    'to bind it again, erase its keys (reference webhook: unseal-bind), then run svault webhook bind',
+  );
 };
