@@ -74,6 +74,7 @@ export const PROXY: ProxySubject = {
   deliveredAs: null,
   credentialRejected: null,
   agentId: null,
+  proxyStatus: 'active',
   agentStatus: null,
 };
 

@@ -14,7 +14,7 @@ import { evaluateProxyRequest } from './evaluate-request.ts';
 import { type CallerSteps, type PipelineDependencies, countOnce, identify, runPipeline } from './pipeline.ts';
 import { createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
 import type { SessionIds } from './session-ids.ts';
-import { type ProxyAccessStore, type ProxySubject, isStale, mayAct, webhookOf } from './subject.ts';
+import { type ProxyAccessStore, type ProxySubject, inactivity, isStale, webhookOf } from './subject.ts';
 
 interface ProxyAccessDependencies extends PipelineDependencies {
   readonly store: ProxyAccessStore;
@@ -35,7 +35,10 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   const callerSteps = (keyHash: string): CallerSteps<ProxySubject> => ({
     serviceName: undefined,
     find: () => store.find(keyHash),
-    check: (subject) => (mayAct(subject) ? undefined : plainDenial('AGENT_INACTIVE')),
+    check: (subject) => {
+      const code = inactivity(subject);
+      return code && plainDenial(code);
+    },
   });
 
   /**

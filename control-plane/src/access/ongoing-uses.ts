@@ -1,4 +1,4 @@
-import { type ProxyAccessStore, type ProxySubject, mayAct, webhookOf } from './subject.ts';
+import { type ProxyAccessStore, type ProxySubject, inactivity, webhookOf } from './subject.ts';
 import { type Denial, type ProxyUse, plainDenial } from './decision.ts';
 
 /** A use whose response is still in progress. */
@@ -64,7 +64,8 @@ export function createOngoingUses({ store }: { readonly store: ProxyAccessStore 
 /** Policies are evaluated at the request, and after a wait for the webhook (`recheck`). */
 function denialOf(subject: ProxySubject | undefined, use: ProxyUse): Denial | undefined {
   if (subject === undefined) return plainDenial('INVALID_KEY');
-  if (!mayAct(subject)) return plainDenial('AGENT_INACTIVE');
+  const code = inactivity(subject);
+  if (code !== undefined) return plainDenial(code);
   if (subject.vaultLockedAt !== null) return plainDenial('VAULT_LOCKED');
   if (use.kind === 'webhook' && webhookOf(subject)?.webhookId !== use.webhook.webhookId)
     return plainDenial('WEBHOOK_NOT_CONFIGURED');

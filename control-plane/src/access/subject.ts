@@ -65,6 +65,8 @@ export type ListingSubject = AgentSubject & Required<Pick<AgentSubject, 'grants'
 
 export interface ProxySubject extends CallerSubject {
   readonly proxyId: Id<'prx'>;
+  /** `active` or `revoked` */
+  readonly proxyStatus: string;
   readonly upstreamAuthType: UpstreamAuthType;
   readonly upstreamUrl: string;
   /** Null for `sv_session`. */
@@ -105,7 +107,7 @@ export interface AccessStore {
 
 /** Reads the current state each time, in one round trip: nothing here may be cached. */
 export interface ProxyAccessStore {
-  /** @returns undefined where no proxy has this key now */
+  /** @returns a revoked proxy too; undefined where no proxy has this key */
   find(keyHash: string): ProxySubject | undefined | Promise<ProxySubject | undefined>;
 }
 
@@ -125,9 +127,15 @@ export function webhookOf(subject: CallerSubject): BoundWebhook | undefined {
   return { webhookId, url: webhookUrl, keyId, keyWrapped };
 }
 
-/** The agent that a proxy acts for must be active. */
-export const mayAct = ({ agentId, agentStatus }: ProxySubject): boolean =>
-  agentId === null || agentStatus === 'active';
+/** Why a proxy may not act: it is revoked, or the agent that it acts for is not active. */
+export function inactivity({
+  proxyStatus,
+  agentId,
+  agentStatus,
+}: ProxySubject): 'INVALID_KEY' | 'AGENT_INACTIVE' | undefined {
+  if (proxyStatus !== 'active') return 'INVALID_KEY';
+  return agentId === null || agentStatus === 'active' ? undefined : 'AGENT_INACTIVE';
+}
 
 /** `lastUsedAt` is written at most once a minute, so that it costs the hot path nothing. */
 const LAST_USED_RESOLUTION_MS = 60_000;

@@ -73,6 +73,20 @@ describe('the key of a proxy', () => {
       expect(await said({ authorization: `Bearer ${key}` })).toEqual([403, 'INVALID_KEY']);
   });
 
+  it('leaves one event of its proxy in a minute once revoked', async () => {
+    await service.admin('POST', `/api/proxies/${proxy.id}/revoke`);
+    for (const method of METHODS) expect(codeOf(await ask(method))).toEqual([403, 'INVALID_KEY']);
+    const denials = await service.log(`&eventType=PROXY_CREDENTIAL_USE&proxyId=${proxy.id}`);
+    expect(denials).toMatchObject([
+      {
+        outcome: 'denied',
+        serviceName: 'github',
+        detail: { code: 'INVALID_KEY' },
+        origin: { channel: 'proxy' },
+      },
+    ]);
+  });
+
   it.each(METHODS)('is required by %s, and INVALID_KEY once revoked', async (method) => {
     const anyone = clientOf(service.running.url);
     const missing = await anyone(method, PROXY);

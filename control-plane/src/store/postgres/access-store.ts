@@ -136,14 +136,14 @@ const LIST_GRANTS = {
 const FIND_PROXY: Read = {
   statement: {
     name: 'svault_find_proxy',
-    text: `SELECT asked.place, caller.id AS "proxyId", caller.upstream_auth_type AS "upstreamAuthType",
+    text: `SELECT asked.place, caller.id AS "proxyId", caller.status AS "proxyStatus", caller.upstream_auth_type AS "upstreamAuthType",
       caller.upstream_url AS "upstreamUrl", caller.service_name AS "serviceName",
       caller.header_templates AS "headerTemplates", caller.revision, caller.delivered_as AS "deliveredAs",
       caller.agent_id AS "agentId", a.status AS "agentStatus",
       CASE WHEN t.service_name IS NULL THEN NULL WHEN t.upstream_rejected_at IS NULL THEN 0 ELSE 1 END
         AS "credentialRejected", ${callerColumns('proxy', 'caller.service_name')}
     FROM ${lookups(['hash'])}
-    JOIN proxies caller ON caller.key_hash = asked.hash AND caller.status = 'active'
+    JOIN proxies caller ON caller.key_hash = asked.hash
     ${CALLER_JOINS}
     LEFT JOIN agents a ON a.id = caller.agent_id
     LEFT JOIN tokens t ON t.vault_id = caller.vault_id AND t.service_name = caller.service_name`,

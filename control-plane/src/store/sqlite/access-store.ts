@@ -108,7 +108,7 @@ function committed<T>(db: SqliteDatabase, read: () => T): T | Promise<T> {
 
 export function createProxyAccessStore(db: SqliteDatabase): ProxyAccessStore {
   const byKey = db.prepare<[string], ProxySubject>(
-    `SELECT caller.id AS proxyId, caller.upstream_auth_type AS upstreamAuthType, caller.upstream_url AS upstreamUrl,
+    `SELECT caller.id AS proxyId, caller.status AS proxyStatus, caller.upstream_auth_type AS upstreamAuthType, caller.upstream_url AS upstreamUrl,
        caller.service_name AS serviceName, caller.header_templates AS headerTemplates, caller.revision,
        caller.delivered_as AS deliveredAs, caller.agent_id AS agentId, a.status AS agentStatus,
        CASE WHEN t.service_name IS NULL THEN NULL WHEN t.upstream_rejected_at IS NULL THEN 0 ELSE 1 END
@@ -117,7 +117,7 @@ export function createProxyAccessStore(db: SqliteDatabase): ProxyAccessStore {
      ${CALLER_JOINS}
      LEFT JOIN agents a ON a.id = caller.agent_id
      LEFT JOIN tokens t ON t.vault_id = caller.vault_id AND t.service_name = caller.service_name
-     WHERE caller.key_hash = (SELECT ?) AND caller.status = 'active'`,
+     WHERE caller.key_hash = (SELECT ?)`,
   );
   return { find: (keyHash) => committed(db, () => byKey.get(keyHash)) };
 }
