@@ -5,8 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type AgentsOfPair, agentsOfPair } from './support/agents-of-pair.ts';
-import { GUIDE_PROGRAMS, type GuideProgram, filesOf, markedBlocks } from './support/guide-programs.ts';
-import { type RogueServer, json, startRogueServer } from './support/rogue-server.ts';
+import {
+  GUIDE_PROGRAMS,
+  GUIDE_SNIPPETS,
+  type GuideProgram,
+  filesOf,
+  markedBlocks,
+} from './support/guide-programs.ts';
+import { type Answering, type RogueServer, json, startRogueServer } from './support/rogue-server.ts';
 import { type Finished, run } from './support/run.ts';
 
 const SECRET = 'ghp_the-credential-of-the-guides';
@@ -23,6 +29,8 @@ afterAll(async () => {
   await agents.pair.close();
   await github.close();
 });
+
+const linesOf = (text: string): number => text.trimEnd().split('\n').length;
 
 /** In front of the control plane: limits its first request, and passes on every other. */
 const startLimiter = (): Promise<RogueServer> =>
@@ -45,7 +53,9 @@ const startLimiter = (): Promise<RogueServer> =>
 
 const pages = [...new Set(GUIDE_PROGRAMS.map(({ page }) => page))];
 test.each(pages)('every block of %s that says that it is tested is', (page) => {
-  const tested = GUIDE_PROGRAMS.filter((program) => program.page === page).map(({ name }) => name);
+  const tested = [...GUIDE_PROGRAMS, ...GUIDE_SNIPPETS]
+    .filter((program) => program.page === page)
+    .map(({ name }) => name);
   expect([...new Set(markedBlocks(page).map(({ name }) => name))].toSorted()).toEqual(tested.toSorted());
 });
 
@@ -63,7 +73,8 @@ describe.each(GUIDE_PROGRAMS)('$page, $name', (program) => {
     for (const [file, text] of filesOf(program)) {
       const path = join(folder.path, file);
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, text);
+      expect(text).not.toContain('127.0.0.1');
+      writeFileSync(path, text.replaceAll('https://api.github.com', github.url));
     }
     runnable = await program.prepare(folder.path);
   }, 600_000);
@@ -72,7 +83,7 @@ describe.each(GUIDE_PROGRAMS)('$page, $name', (program) => {
   const runAs = (env: Readonly<Record<string, string>>): Promise<Finished> =>
     run(runnable.command, {
       cwd: folder.path,
-      env: { ...runnable.env, ...env, GITHUB_API: github.url },
+      env: { ...runnable.env, ...env },
     });
 
   test.skipIf(missing)(
@@ -91,7 +102,9 @@ describe.each(GUIDE_PROGRAMS)('$page, $name', (program) => {
       const calls = github.requests.slice(callsBefore);
       expect(calls).toEqual([{ target: '/user', authorization: `Bearer ${SECRET}` }]);
       const wire = agents.pair.recorded().subarray(wireBefore);
-      expect([wire.includes('/v1/credential?ticket='), tracesOf(env.SVAULT_KEY, wire)]).toEqual([true, []]);
+      expect([wire.includes('GET /v1/credential'), tracesOf(env.SVAULT_KEY, wire)]).toEqual([true, []]);
+      // Nor is the ticket in an address, except where the client asks, whose errors repeat none.
+      expect(wire.includes('?ticket=')).toBe(program.name === 'client');
     },
   );
 
@@ -99,7 +112,48 @@ describe.each(GUIDE_PROGRAMS)('$page, $name', (program) => {
     const { env } = await agents.agent();
     const { code, stdout, stderr } = await runAs(env);
     expect([code === 0, stdout]).toEqual([false, '']);
-    expect(stderr).toContain('NO_GRANT');
-    expect(stderr).not.toMatch(/svagent_|ticket=/);
+    expect(stderr).toMatch(/NO_GRANT.*request req_/);
+    expect(stderr).not.toMatch(/svagent_|ticket=|"/);
+  });
+
+  const html =
+    (status: number, headers: Readonly<Record<string, string>> = {}): Answering =>
+    (res) =>
+      res.writeHead(status, { 'content-type': 'text/html', ...headers }).end('<html>');
+  const limited = (retryAfter: string): Answering =>
+    json(429, { error: 'Slow.', code: 'RATE_LIMITED', requestId: 'req_a' }, { 'retry-after': retryAfter });
+  const TICKET = 'the-ticket-of-this-test';
+
+  test.skipIf(missing).each<[string, RegExp, Answering]>([
+    ['a page of another server', /not an svault response/, html(200)],
+    ['a redirect', /not an svault response/, html(302, { location: 'https://example.org/' })],
+    ['a wait of an hour', /RATE_LIMITED/, limited('3599')],
+    ['a wait until a date', /RATE_LIMITED/, limited('Fri, 31 Dec 1999 23:59:59 GMT')],
+  ])('ends with one line where the control plane answers with %s', async (_what, said, answer) => {
+    const server = await startRogueServer(() => answer);
+    const { code, stderr } = await runAs({ SVAULT_KEY: 'svagent_a', SVAULT_BASE_URL: server.url });
+    await server.close();
+    expect([code === 0, server.requests.length]).toEqual([false, 1]);
+    expect(stderr.trim()).toMatch(said);
+    expect(linesOf(stderr)).toBeLessThan(3);
+  });
+
+  test.skipIf(missing).each<[string, Answering]>([
+    ['hangs up', (res) => res.destroy()],
+    ['delivers a JWE', (res) => res.writeHead(200, { 'content-type': 'application/jose' }).end('a.b.c.d.e')],
+  ])('ends with one line, and shows no ticket, where the webhook %s', async (_what, answer) => {
+    const server: RogueServer = await startRogueServer((_, { url }) =>
+      url?.startsWith('/v1/') === true
+        ? answer
+        : json(200, { url: `${server.url}/v1/credential?ticket=${TICKET}`, method: 'GET', expiresAt: '' }),
+    );
+    const { code, stderr } = await runAs({ SVAULT_KEY: 'svagent_a', SVAULT_BASE_URL: server.url });
+    await server.close();
+    expect([code === 0, stderr.includes(TICKET), linesOf(stderr) > 0, linesOf(stderr) < 3]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
   });
 });

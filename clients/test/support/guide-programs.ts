@@ -10,10 +10,14 @@ interface Runnable {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A program of a page in docs/guides, marked there by `<!-- tested: NAME FILE -->`. */
-export interface GuideProgram {
+/** Code of a page in docs/guides, marked there by `<!-- tested: NAME FILE -->`. */
+export interface GuideSnippet {
   readonly page: string;
   readonly name: string;
+}
+
+/** Code that fetches `github` and calls GitHub's API with it. */
+export interface GuideProgram extends GuideSnippet {
   readonly isInstalled: boolean;
   /** Builds what was written into the folder. */
   prepare(folder: string): Promise<Runnable>;
@@ -96,11 +100,15 @@ export const GUIDE_PROGRAMS: readonly GuideProgram[] = [
   },
 ];
 
+/** guide-snippets.clients.test.ts runs these. */
+export const GUIDE_SNIPPETS: readonly GuideSnippet[] = [
+  { page: 'python-agent.md', name: 'unit-test' },
+  { page: 'python-agent.md', name: 'mcp' },
+  { page: 'node-agent.md', name: 'unit-test' },
+];
+
 /** What a page marks with a program's name: each file with its text. */
-export function filesOf({
-  page,
-  name,
-}: Pick<GuideProgram, 'page' | 'name'>): readonly (readonly [string, string])[] {
+export function filesOf({ page, name }: GuideSnippet): readonly (readonly [string, string])[] {
   return markedBlocks(page)
     .filter((block) => block.name === name)
     .map(({ file, text }) => [file, text]);
