@@ -13,6 +13,8 @@ export class Failure extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** Nothing that svault knows answered: the address may be another program's. */
   readonly isOfAddress: boolean;
+  /** What does not fit, by its place in the request, where the failure is about nothing else. */
+  readonly issues: readonly Issue[];
 
   constructor(
     exit: ExitName,
@@ -21,6 +23,7 @@ export class Failure extends Error {
       readonly code?: string | undefined;
       readonly retryAfterSeconds?: number | undefined;
       readonly isOfAddress?: boolean;
+      readonly issues?: readonly Issue[];
     } = {},
   ) {
     super(message, options);
@@ -28,6 +31,7 @@ export class Failure extends Error {
     this.code = options.code;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.isOfAddress = options.isOfAddress ?? false;
+    this.issues = options.issues ?? [];
   }
 
   get exitCode(): number {
@@ -39,6 +43,13 @@ export class Failure extends Error {
     const { code, retryAfterSeconds, isOfAddress } = this;
     return new Failure(exit, message, { code, retryAfterSeconds, isOfAddress, cause: this });
   }
+}
+
+/** A member of a request that does not fit. */
+export interface Issue {
+  /** Dotted, such as `allowedHosts.0`; '' for the request as a whole. */
+  readonly path: string;
+  readonly message: string;
 }
 
 /** What a call gives, or what is made of its failure, which may be thrown as another one. */

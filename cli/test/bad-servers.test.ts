@@ -32,7 +32,7 @@ describe('no service', () => {
     expectLine(
       await ask('http://127.0.0.1:1'),
       5,
-      /no svault answers at 127\.0\.0\.1:1: nothing listens there; set SVAULT_BASE_URL/,
+      /^error: nothing listens at 127\.0\.0\.1:1\. Is the control plane running\? `npm start` starts it; SVAULT_BASE_URL has the address\n$/,
     );
   });
 

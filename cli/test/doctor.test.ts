@@ -102,8 +102,8 @@ test('doctor says of an address where nothing listens, and of one whose certific
   expect(nobody.code).toBe(8);
   expect(nobody.findings['control plane']).toMatchObject({
     state: 'problem',
-    found: matching(/127\.0\.0\.1:1.*nothing listens/),
-    remedy: matching(/^curl -v http:\/\/127\.0\.0\.1:1\/readyz /),
+    found: 'nothing listens at 127.0.0.1:1',
+    remedy: matching(/^the control plane does not run on this machine.*npm start/),
   });
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }]);
   const url = await listening(createServer({ key, cert }));

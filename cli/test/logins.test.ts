@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWellFormedKey, keyDisplayPrefix, newKey } from '@svault/shared';
 import { jwkThumbprint } from '@svault/shared/sealed';
@@ -214,6 +214,23 @@ describe('the login to act with', () => {
       [stage.stranger(), 'error: nobody is signed in: svault login --base-url URL\n'],
     ] as const)
       expect(await who.svault(['whoami'])).toEqual({ code: 3, out: '', err });
+  });
+
+  test('where npm start has made a pair in this folder: the line that acts as its owner', async () => {
+    const person = stage.stranger();
+    const pair = join(person.dir, '.svault');
+    mkdirSync(pair);
+    writeFileSync(join(pair, 'admin.key'), 'k');
+    writeFileSync(join(pair, 'ports.env'), 'SVAULT_PORT=9080\nSVAULT_WEBHOOK_PORT=9090\n');
+    const { code, err } = await person.svault(['whoami'], { env: { PWD: person.dir } });
+    expect(code).toBe(3);
+    expect(err).toBe(
+      'error: nobody is signed in: svault login --base-url URL; or act as the owner of the pair that npm start made here: ' +
+        'export SVAULT_BASE_URL=http://127.0.0.1:9080 SVAULT_WEBHOOK_URL=http://127.0.0.1:9090 SVAULT_KEY=$(cat .svault/admin.key)\n',
+    );
+    writeFileSync(join(pair, 'ports.env'), 'SVAULT_PORT=evil.example\n');
+    const unreadable = await person.svault(['whoami'], { env: { PWD: person.dir } });
+    expect(unreadable.err).toBe('error: nobody is signed in: svault login --base-url URL\n');
   });
 
   test('use and login say what goes before them', async () => {

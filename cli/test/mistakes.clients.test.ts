@@ -289,8 +289,8 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   'an address where nothing listens': {
     make: () => said(ci, 'ls', { env: { SVAULT_BASE_URL: 'http://127.0.0.1:1' } }),
-    names: /no svault answers at 127\.0\.0\.1:1: nothing listens there/,
-    next: 'set SVAULT_BASE_URL',
+    names: /nothing listens at 127\.0\.0\.1:1/,
+    next: 'Is the control plane running? `npm start` starts it',
   },
   'a misspelt setting of the control plane': {
     make: () => startOf('control-plane', { SV_BASE_ULR: 'http://127.0.0.1:8080' }),

@@ -30,8 +30,20 @@ test('a proxy’s name means the active one, and a revoked one only where no oth
   expect(JSON.parse((await svault('proxies', 'show', 'github', '--json')).out)).toMatchObject({ id: first });
   const second = await created('github');
   expect(JSON.parse((await svault('proxies', 'show', 'github', '--json')).out)).toMatchObject({ id: second });
-  expect((await svault('proxies', 'list', '--format', 'name')).out).toBe(`${first}\ngithub\n`);
+  const { out } = await svault('proxies', 'list', '--format', 'name');
+  expect(out.trim().split('\n').toSorted()).toEqual(['github', first]);
   expect((await svault('proxies', 'revoke', 'github', '--yes')).code).toBe(0);
   const both = await svault('proxies', 'show', 'github');
   expect([both.code, both.err]).toEqual([2, expect.stringContaining('2 proxies are called github')]);
+});
+
+test.each([
+  [
+    ['--upstream-url', 'no address', '--service', 'github'],
+    '`--upstream-url` must be a web address such as https://example.com/mcp [INVALID_ARGUMENT',
+  ],
+  [['--upstream-url', 'https://mcp.example/'], '`--service` is missing: the name of the credential'],
+])('what does not fit in a proxy is said by its flag: %j', async (flags, said) => {
+  const { code, err } = await svault('proxies', 'create', '--name', 'wrong', '--allow-missing', ...flags);
+  expect([code, err]).toEqual([1, expect.stringContaining(`error: ${said}`)]);
 });

@@ -173,7 +173,7 @@ describe('what cannot be stored leaves nothing behind, and is not quoted', () =>
   const recipient = (jwk: object): string[] => ['--recipient', JSON.stringify(jwk)];
   test.each<[string, string[], RegExp]>([
     ['no base32', ['--type', 'TOTP'], /secret: not base32/],
-    ['a host that is none', ['--allow-host', 'a_b.example'], /allowedHosts\.0: not host, host:port/],
+    ['a host that is none', ['--allow-host', 'a_b.example'], /`--allow-host` must be host, host:port/],
     ['a delivery that does not fit', ['--delivery', 'proxy-only', '--allow-host', '*'], /allowedHosts/],
     ['sealed for nobody', ['--delivery', 'sealed'], /recipients/],
     ['a field that the type lacks', ['--field', 'refreshToken=x'], /refreshToken/],

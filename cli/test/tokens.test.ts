@@ -55,7 +55,7 @@ describe('set', () => {
     const args = ['set', 'kept-as-it-was', '--allow-host', 'no host'];
     const { code, out, err } = await svault(args, { input: 'x' });
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toMatch(/^error: this cannot be stored: allowedHosts[^\n]*\n$/);
+    expect(err).toMatch(/^error: `--allow-host` must be host[^\n]*\n$/);
     expect(await svault(['get', 'kept-as-it-was'])).toMatchObject({ out: 'secret of kept-as-it-was' });
   });
 
@@ -295,7 +295,7 @@ describe('edit, history and store-ticket', () => {
     expect(await svault(['tokens', 'edit', 'edited'])).toMatchObject({ code: 2 });
     expect(await svault(['tokens', 'edit', 'nobody', '--name', 'x'])).toMatchObject({ code: 4 });
     const wrong = await svault(['tokens', 'edit', 'edited', '--name', 'two\nlines']);
-    expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/displayName: must be one line/) });
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/^error: `--name` must be one line/) });
   });
 
   test('history lists newest first, to its limit', async () => {

@@ -19,6 +19,13 @@ export const pairInFolder = (dir: string): PairPlace => ({
   stopping: 'Ctrl-C stops both; the next start goes on with the same files.',
 });
 
+/** Lets the command line act as the owner of a pair. */
+export const ownerExports = (
+  { showAdminKey }: Pick<PairPlace, 'showAdminKey'>,
+  { controlPlaneUrl, webhookUrl }: { readonly controlPlaneUrl: string; readonly webhookUrl: string },
+): string =>
+  `export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_WEBHOOK_URL=${webhookUrl} SVAULT_KEY=$(${showAdminKey})`;
+
 /** The output once both programs run: their addresses, and lines to copy for the first credential. */
 export function startInstructions(
   place: PairPlace,
@@ -35,7 +42,7 @@ svault is running; its files are in ${place.files}
 
 1. Let the command line act as the owner, in another terminal in this folder (your browser does it too: ${place.svault} login):
 
-  export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_WEBHOOK_URL=${webhookUrl} SVAULT_KEY=$(${place.showAdminKey})
+  ${ownerExports(place, running)}
 
 2. Store a first credential. It asks for the secret, which goes to the webhook alone:
 

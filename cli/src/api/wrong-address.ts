@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { type Failure, orElse } from '../failure.ts';
-import { type IncomingAnswer, send } from '../http/send.ts';
+import { type IncomingAnswer, isStoppedHere, send } from '../http/send.ts';
 import type { Invocation } from '../invocation.ts';
 import { jsonIn } from '../json-in.ts';
 
@@ -30,6 +30,10 @@ export async function explainAddress(
   failure: Failure,
 ): Promise<Failure> {
   const { baseUrl } = addressed;
+  if (isStoppedHere(failure, new URL(baseUrl)))
+    return failure.saying(
+      `${failure.message}. Is the control plane running? \`npm start\` starts it${placeOf(addressed)}`,
+    );
   // Where nothing listens, nothing can be asked.
   const found = failure.exit === 'unavailable' ? undefined : await partyAt(invocation, baseUrl);
   const correction = correctionOf(addressed);
@@ -49,6 +53,14 @@ function correctionOf({ baseUrl, login }: Addressed, found?: string): string {
   if (login === ENVIRONMENT_NAME)
     return `set SVAULT_BASE_URL to ${found ?? 'the address of the control plane'}`;
   return `the login ${login} is for ${baseUrl}: svault context list shows all, svault login --base-url URL signs in elsewhere`;
+}
+
+/** Where a wrong address would be set. */
+function placeOf({ login }: Addressed): string {
+  if (login === undefined) return '';
+  return login === ENVIRONMENT_NAME
+    ? '; SVAULT_BASE_URL has the address'
+    : `; the login ${login} has the address`;
 }
 
 /** @returns `webhook`; the address of the control plane that answers there or at the root; undefined for anything else */

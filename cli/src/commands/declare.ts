@@ -1,7 +1,9 @@
 import { Command, Option } from 'commander';
+import { Failure } from '../failure.ts';
 import type { GlobalFlags } from '../global-flags.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { wantsColor } from '../output/wants-color.ts';
+import { inFlags } from './option-flags.ts';
 
 /** The part of an invocation that is known before the command line is read. */
 export type Surroundings = Pick<Invocation, 'terminal' | 'env' | 'signal'>;
@@ -21,7 +23,11 @@ export function lazily(surroundings: Surroundings): Action {
       const flags = command.optsWithGlobals<GlobalFlags>();
       const color = flags.color && wantsColor(surroundings);
       const { [name]: run } = await load();
-      await run({ ...surroundings, flags, color }, given.slice(0, -2) as never, given.at(-2) as never);
+      try {
+        await run({ ...surroundings, flags, color }, given.slice(0, -2) as never, given.at(-2) as never);
+      } catch (error) {
+        throw error instanceof Failure && error.issues.length > 0 ? inFlags(error, command) : error;
+      }
     };
 }
 

@@ -3,6 +3,7 @@ import { parseBaseUrl } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
 import { ENVIRONMENT_NAME } from './context-name.ts';
+import { exportsOfPairHere } from './pair-here.ts';
 import { type ContextStore, localContextStore, unknownContext } from './context-store.ts';
 import type { Context, ContextSecrets, KeptContext, KeySecrets, SessionSecrets } from './context.ts';
 import { kindOfKey, problemOfKey, shownKey } from './key-form.ts';
@@ -41,7 +42,7 @@ export async function actingLogin(
   }
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
-  if (context === undefined) throw await notSignedIn(store);
+  if (context === undefined) throw await notSignedIn(invocation, store);
   return keptLogin(invocation, renews ? store : { ...store, replaceSecrets: notRenewed }, context);
 }
 
@@ -72,12 +73,18 @@ export function chosenName({ flags, env }: Pick<Invocation, 'flags' | 'env'>): s
 }
 
 /** The failure of a command that has no login to act with. */
-export async function notSignedIn(store: Pick<ContextStore, 'list'>): Promise<Failure> {
+export async function notSignedIn(
+  invocation: Pick<Invocation, 'env'>,
+  store: Pick<ContextStore, 'list'>,
+): Promise<Failure> {
   const { contexts } = await store.list();
+  const exports = await exportsOfPairHere(invocation);
+  const orOwner =
+    exports === undefined ? '' : `; or act as the owner of the pair that npm start made here: ${exports}`;
   return new Failure(
     'denied',
     contexts.length === 0
-      ? 'nobody is signed in: svault login --base-url URL'
+      ? `nobody is signed in: svault login --base-url URL${orOwner}`
       : `no login is the current one: svault use NAME (${contexts.map(({ name }) => name).join(', ')})`,
   );
 }

@@ -15,6 +15,8 @@ const bodySchema = z.object({
 });
 
 const MAX_MESSAGE = 1_000;
+/** What the control plane says where the issues are all there is to say. */
+const NOTHING_MORE = 'The request has members that do not fit.';
 
 const EXIT_OF_STATUS: Readonly<Record<number, ExitName>> = {
   401: 'denied',
@@ -60,6 +62,7 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
   return new Failure(exit, plainLine(message).slice(0, MAX_MESSAGE), {
     code,
     retryAfterSeconds: retryAfter ?? secondsIn(headers.get('retry-after')),
+    ...(error === NOTHING_MORE && { issues }),
   });
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, request as requestOf } from 'node:http';
 import manifest from '../../package.json' with { type: 'json' };
 import { type ExitName, Failure, failed, unavailable } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { isOnThisMachine } from './service-address.ts';
 
 /** Longer than the control plane waits for a webhook. */
 const TIMEOUT_MS = 60_000;
@@ -81,7 +82,7 @@ const CERTIFICATE_CODES = [
 
 /** Why there is no answer, in one line. @param error of the request or of its answer */
 export function networkFailure(error: unknown, { host }: URL): Failure {
-  const code = codeOf(error);
+  const code = networkCode(error);
   if (code.startsWith('CERT_') || code.startsWith('ERR_TLS_') || CERTIFICATE_CODES.includes(code))
     return failed(
       `the certificate of ${host} does not verify (${code}); for an authority of your own, set NODE_EXTRA_CA_CERTS to its file`,
@@ -95,7 +96,7 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
     );
   switch (code) {
     case 'ECONNREFUSED':
-      return ofAddress('unavailable', `no svault answers at ${host}: nothing listens there`, error);
+      return ofAddress('unavailable', `nothing listens at ${host}`, error);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return ofAddress(
@@ -112,16 +113,20 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
   }
 }
 
+/** Whether a failure is that a program of this machine does not run: nothing else can refuse a connection to it. */
+export const isStoppedHere = ({ cause }: Failure, url: URL): boolean =>
+  isOnThisMachine(url) && networkCode(cause) === 'ECONNREFUSED';
+
 const ofAddress = (exit: ExitName, message: string, cause: unknown): Failure =>
   new Failure(exit, message, { cause, isOfAddress: true });
 
 /** The innermost code: an AggregateError holds the failure of each address family. */
-function codeOf(error: unknown): string {
+function networkCode(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return error.name;
   if ('code' in error && typeof error.code === 'string') return error.code;
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error.cause === undefined ? error.message : codeOf(error.cause);
+  if (error instanceof AggregateError && error.errors.length > 0) return networkCode(error.errors[0]);
+  return error.cause === undefined ? error.message : networkCode(error.cause);
 }
 
 /** A request that a command sends. */

@@ -85,7 +85,7 @@ export const hasSecretInQuery = (url: URL): boolean =>
 function issuesOfUpstream({ upstreamUrl }: ProxySettings, { plainHttp }: UpstreamRules): ArgumentIssue[] {
   const issue = (message: string): ArgumentIssue => ({ path: 'upstreamUrl', message });
   if (!/^https?:\/\//i.test(upstreamUrl) || !URL.canParse(upstreamUrl))
-    return [issue('must be a web address')];
+    return [issue('must be a web address such as https://example.com/mcp')];
   const url = new URL(upstreamUrl);
   const issues = [];
   if (url.username !== '' || url.password !== '')

@@ -40,7 +40,7 @@ export const allowedHostsSchema = z
       .string()
       .refine(
         isAllowedHost,
-        'not host, host:port or * (each means https), http://host or http://host:port (plain http)',
+        'must be host, host:port or * (each means https), http://host or http://host:port (plain http)',
       ),
   )
   .max(100);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { apiClient } from '../../api/api-client.ts';
+import { ENVIRONMENT_NAME } from '../../contexts/context-name.ts';
 import { Failure, orElse } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { type Shape, printList } from '../../output/print.ts';
@@ -47,7 +48,10 @@ export const doctor: Run<[], { readonly backups?: string }> = async (invocation,
   sayRemedies(invocation, findings);
   const problems = findings.filter(({ state }) => state === 'problem').length;
   if (problems > 0)
-    throw new Failure('differs', `${problems === 1 ? '1 problem' : `${problems} problems`} with ${name}`);
+    throw new Failure(
+      'differs',
+      `${problems === 1 ? '1 problem' : `${problems} problems`} with ${name === ENVIRONMENT_NAME ? baseUrl : `the login ${name} (${baseUrl})`}`,
+    );
 };
 
 /** As JSON they are with each finding already. */

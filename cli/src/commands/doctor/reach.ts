@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { isOnThisMachine } from '../../http/service-address.ts';
-import { type IncomingAnswer, send } from '../../http/send.ts';
+import { type IncomingAnswer, isStoppedHere, send } from '../../http/send.ts';
 import type { Invocation } from '../../invocation.ts';
 import { jsonIn } from '../../json-in.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
@@ -27,7 +27,9 @@ export async function reachFindings(
       problem(
         called,
         error.message,
-        `curl -v ${url.href} shows where it ends: at the name, the network, a proxy or the certificate`,
+        isStoppedHere(error, url)
+          ? `the ${called} does not run on this machine, or has another address; \`npm start\` starts both programs`
+          : `curl -v ${url.href} shows where it ends: at the name, the network, a proxy or the certificate`,
       ),
     ];
   }

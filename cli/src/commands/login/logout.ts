@@ -12,7 +12,7 @@ export const logout: Run = async (invocation) => {
     throw usage('SVAULT_KEY is set, and it is not a stored login: unset it, or name a login by --context');
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
-  if (context === undefined) throw await notSignedIn(store);
+  if (context === undefined) throw await notSignedIn(invocation, store);
   // Secrets that are gone, or cannot be reached, end nothing; the login is forgotten all the same.
   const secrets = await orElse<ContextSecrets | undefined>(store.secretsOf(context), () => undefined);
   const isSession = secrets?.kind === 'session';

@@ -1,6 +1,6 @@
 import { type StoreBody, storeBodySchema } from '@svault/shared/schemas';
 import { createPrivateKey } from 'node:crypto';
-import { usage } from '../../failure.ts';
+import { Failure, usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
 import { type GivenRecord, withMissingSecret } from './given-record.ts';
@@ -34,11 +34,11 @@ function checkedRecord(members: Members): StoreBody {
     error: ({ code, input }) => (code === 'invalid_type' && input === undefined ? 'is missing' : undefined),
   });
   if (!parsed.success) {
-    const problems = parsed.error.issues.slice(0, SHOWN_ISSUES).map(({ path, message }) => {
-      const where = path.map(String).join('.');
-      return plainLine(where === '' ? message : `${where}: ${message}`);
-    });
-    throw usage(`this cannot be stored: ${problems.join('; ')}`);
+    const issues = parsed.error.issues
+      .slice(0, SHOWN_ISSUES)
+      .map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+    const problems = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+    throw new Failure('usage', plainLine(`this cannot be stored: ${problems.join('; ')}`), { issues });
   }
   checkMinterKey(parsed.data);
   return parsed.data;

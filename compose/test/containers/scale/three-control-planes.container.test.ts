@@ -72,7 +72,9 @@ describe('a change at one applies to all', () => {
       const agent = await makeAgent(admin, world.serviceName);
       const { serviceName } = world;
       const settings = { upstreamUrl: 'http://upstream:8080/mcp', serviceName, agentId: agent.id };
-      const { key } = await done(admin('POST', '/api/proxies', { body: { name: `a proxy ${where}`, ...settings } }));
+      const { key } = await done(
+        admin('POST', '/api/proxies', { body: { name: `a proxy ${where}`, ...settings } }),
+      );
       const change = async (method: string, path: string, body?: object): Promise<ReadonlySet<string>> => {
         await done(here(method, path, { body }));
         const elsewhere = endpoints.all.filter((_, index) => index !== where);
