@@ -1,7 +1,7 @@
 /**
- * `node conformance/requirements/trace.ts`: brings `v1.yaml` in step with the sentences of
+ * `node conformance/requirements/trace.ts`: brings `v1.yaml` in step with the requirements of
  * `shared/PROTOCOL.md` and with the checks, and keeps the reasons why something cannot be seen from outside. Fails, and
- * names them, where a sentence has neither checks nor a reason.
+ * names them, where a requirement has neither checks nor a reason.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
@@ -18,7 +18,7 @@ interface Row {
 
 const PAGE = new URL('../../shared/PROTOCOL.md', import.meta.url);
 const FILE = new URL('./v1.yaml', import.meta.url);
-const HEAD = `# What protocol v1 asks: sentences of shared/PROTOCOL.md, word by word, and the checks that observe them in a webhook.
+const HEAD = `# What protocol v1 asks: the requirements of shared/PROTOCOL.md, word by word, and the checks that observe them in a webhook.
 # \`unobservable\` says why nothing can be seen from outside. Made by trace.ts beside it.
 `;
 const BINDS_THE_SERVICE = /^A (service|sender) (MUST|SHOULD)/;

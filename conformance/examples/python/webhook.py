@@ -8,7 +8,7 @@
 
 Every setting is a flag or an environment variable; the set-up token is never a flag, since flags show in `ps`.
 
-Written from PROTOCOL.md; the ids in comments are its sentences. It claims storage, credential, store, totp, proxy and
+Written from PROTOCOL.md; the ids in comments are its requirements. It claims storage, credential, store, totp, proxy and
 refresh-notify. It does not claim sealed-delivery and the minters, for which the standard library has no cryptography
 (HMAC and SHA is all there is), nor sv-refresh. For the same reason secrets are not encrypted at rest: see state.py.
 """
