@@ -1,6 +1,7 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { freePort } from '@svault/compose/free-port';
 import { newKey } from '@svault/shared';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,7 +11,11 @@ import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 
 let people: PairAndPeople;
 beforeAll(async () => {
-  people = await pairAndPeople();
+  const port = await freePort();
+  const SV_BASE_URL = `http://127.0.0.1:${port}`;
+  people = await pairAndPeople({
+    env: { SV_BASE_URL, SV_WEBHOOK_SERVICE_URL: SV_BASE_URL, SV_LISTEN: `127.0.0.1:${port}` },
+  });
 });
 afterAll(() => people.close());
 
@@ -30,6 +35,9 @@ async function findingsOf(
   return { code, findings: Object.fromEntries(findings.map((each) => [each.check, each])) };
 }
 
+const ownerAt = (url: string): CommandLine =>
+  someone({ SVAULT_BASE_URL: url, SVAULT_KEY: newKey('svadmin') });
+
 const matching = (text: RegExp): string => expect.stringMatching(text) as string;
 
 test('doctor finds nothing wrong with a pair that works, and says what it looked at', async () => {
@@ -43,6 +51,7 @@ test('doctor finds nothing wrong with a pair that works, and says what it looked
       ['clock of control plane', 'ok'],
       ['certificate of control plane', 'skipped'],
       ['API version', 'ok'],
+      ['base URL', 'ok'],
       ['login', 'ok'],
       ['vault', 'ok'],
       ['binding', 'ok'],
@@ -72,18 +81,58 @@ test('doctor says of a webhook that is away and of a locked vault what to do: ex
     expect(code).toBe(8);
     expect(findings).toMatchObject({
       vault: { state: 'warning', remedy: 'svault vault unlock' },
-      binding: { state: 'problem', remedy: matching(/does it run/) },
+      binding: {
+        state: 'problem',
+        remedy: matching(/cannot be reached: .*connection broke.* Check that it runs/),
+      },
       webhook: { state: 'problem' },
     });
     const { err } = await other.admin.svault(['doctor']);
-    expect(err).toMatch(/^vault: svault vault unlock\n(?:.*\n)*error: 2 problems with .*\n$/);
+    expect(err).toMatch(/^(?:.*\n)?vault: svault vault unlock\n(?:.*\n)*error: 2 problems with .*\n$/);
   } finally {
     await other.close();
   }
 });
 
-const ownerAt = (url: string): CommandLine =>
-  someone({ SVAULT_BASE_URL: url, SVAULT_KEY: newKey('svadmin') });
+test('doctor names the settings that differ: SV_BASE_URL, the address used, and what the webhook is bound to', async () => {
+  const other = await pairAndPeople();
+  try {
+    const { pair } = other;
+    await pair.stop('control-plane');
+    await pair.start('control-plane', { SV_BASE_URL: 'https://svaullt.example.org' });
+    const url = pair.controlPlaneUrl();
+    const { code, findings } = await findingsOf(someone({ SVAULT_BASE_URL: url, SVAULT_KEY: pair.adminKey }));
+    expect(code).toBe(8);
+    expect(findings).toMatchObject({
+      'base URL': {
+        state: 'warning',
+        found: `SV_BASE_URL of the control plane is https://svaullt.example.org, and ${url} is used here`,
+        remedy: matching(/^set SV_BASE_URL .* set SVAULT_BASE_URL/),
+      },
+      binding: {
+        state: 'problem',
+        remedy: matching(
+          /takes tickets of http:\/\/127\.0\.0\.1:1, but SV_BASE_URL .*svaullt.*Set SV_BASE_URL to http/,
+        ),
+      },
+    });
+  } finally {
+    await other.close();
+  }
+});
+
+test('doctor says of a program whose disk is full that room is needed', async () => {
+  const error = 'the disk of the database is full; try again once there is room';
+  const body = { error, code: 'UNAVAILABLE', requestId: 'req_1' };
+  const { url } = await fakeServer(() => ({ status: 503, body }));
+  const { code, findings } = await findingsOf(ownerAt(url));
+  expect(code).toBe(8);
+  expect(findings['control plane']).toMatchObject({
+    state: 'problem',
+    found: matching(/is not ready: the disk of the database is full/),
+    remedy: matching(/make room/),
+  });
+});
 
 test('doctor finds a clock that is two minutes ahead', async () => {
   const date = new Date(Date.now() + 120_000).toUTCString();

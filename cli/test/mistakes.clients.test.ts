@@ -255,7 +255,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
       }
     },
     names: /webhook rejects the signature/,
-    next: 'Compare the clocks',
+    next: 'svault webhook unbind, then unseal-bind on the machine of the webhook, then svault webhook bind',
   },
   'http at an address that others can reach': {
     make: () => said(ci, 'ls', { env: { SVAULT_BASE_URL: 'http://svault.example.org' } }),

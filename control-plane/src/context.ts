@@ -33,6 +33,7 @@ import { createOutageTracker } from './webhook/outages.ts';
 import { createSetAsides } from './webhook/set-aside.ts';
 import { createKeyRotation } from './webhook/key-rotation.ts';
 import { createSignedClient } from './webhook/client.ts';
+import { createSignatureAlarm } from './webhook/signature-alarm.ts';
 import { createTicketOutcomes } from './webhook/ticket-outcomes.ts';
 import { createStoreTickets, createTickets } from './webhook/tickets.ts';
 import { createWebhookKeys } from './webhook/webhook-keys.ts';
@@ -129,7 +130,8 @@ export async function createContext(
     },
   });
   const retrying = waitToRetry && { wait: waitToRetry };
-  const webhook = createWebhookClient({ client, keys, status, budget, ...retrying });
+  const signatureAlarm = createSignatureAlarm({ logger, clock });
+  const webhook = createWebhookClient({ client, keys, status, budget, signatureAlarm, ...retrying });
   const tickets = createTickets({ baseUrl, keys, clock });
 
   const { offlineForSeconds } = status;
@@ -160,6 +162,7 @@ export async function createContext(
     tickets,
     links,
     configs: proxyConfigs,
+    signatureAlarm,
     refresh: tokenRefresh,
     sessions: createUpstreamSessions({ stores, unitOfWork, clock }),
     status,

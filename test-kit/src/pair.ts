@@ -58,7 +58,8 @@ export interface TestPair {
   readonly logOf: (program: ProgramName) => string;
   readonly bind: () => Promise<void>;
   readonly stop: (program: ProgramName) => Promise<void>;
-  readonly start: (program: ProgramName) => Promise<void>;
+  /** @param changes settings of this start alone */
+  readonly start: (program: ProgramName, changes?: Readonly<Record<string, string>>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -98,12 +99,16 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
   const level = options.logLevel ?? 'debug';
   const loggerOf = (name: ProgramName) =>
     createLogger({ name, level, format: 'json', destination: logs[name] });
-  const start = async (program: ProgramName): Promise<void> => {
+  const start: TestPair['start'] = async (program, changes) => {
+    const settings = { ...env, ...changes };
     const surroundings = { clock, logger: loggerOf(program) };
     if (program === 'webhook')
-      running.webhook = await startWebhook(webhookConfig(env), { ...surroundings, clock: webhookClock() });
+      running.webhook = await startWebhook(webhookConfig(settings), {
+        ...surroundings,
+        clock: webhookClock(),
+      });
     else
-      running['control-plane'] = await startControlPlane(controlPlaneConfig(env), {
+      running['control-plane'] = await startControlPlane(controlPlaneConfig(settings), {
         ...surroundings,
         timeouts: ON_BUSY_MACHINE,
         startJob: options.startJob,

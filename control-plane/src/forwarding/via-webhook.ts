@@ -5,6 +5,7 @@ import type { WebhookLinkStore } from '../core/webhook-link.ts';
 import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import { RETRY_AFTER_SECONDS } from '../webhook/outages.ts';
+import type { SignatureAlarm } from '../webhook/signature-alarm.ts';
 import { type ProxyConfigDelivery, deliveryMark } from './proxy-config-sync.ts';
 import type { Forward, ForwardRefusal, ProxyExchange, WebhookUse } from './exchange.ts';
 import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
@@ -20,9 +21,10 @@ export function createWebhookForward(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly configs: ProxyConfigDelivery;
   readonly refresh: TokenRefresh;
+  readonly signatureAlarm: SignatureAlarm;
   readonly logger: Logger;
 }): Forward<WebhookUse> {
-  const { call, links, configs, refresh, logger } = options;
+  const { call, links, configs, refresh, signatureAlarm, logger } = options;
 
   const unavailable = (): ForwardRefusal => ({
     status: 502,
@@ -65,7 +67,7 @@ export function createWebhookForward(options: {
     }
     const { code, failure, retryAfterSeconds } = answer;
     if (WEBHOOK_ERROR_STATUS[code] === 401) {
-      logger.error({ vaultId, proxyId, code }, 'a webhook rejects the signature of this control plane');
+      signatureAlarm(vaultId, { proxyId, code });
       return unavailable();
     }
     // The proxy or its token: delivering the settings once more is harmless.

@@ -17,6 +17,7 @@ import type { SignedClient } from './client.ts';
 import { type WebhookClient, type WebhookStatus, callHealth } from './retrying-client.ts';
 import type { BindOffer } from './registration-link.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
+import { whyUnreachable } from './why-unreachable.ts';
 
 /** Binds a vault to its webhook (PROTOCOL.md section 5.1). */
 export type WebhookBinder = ReturnType<typeof createWebhookBinder>;
@@ -143,7 +144,7 @@ function explainBindFailure(error: unknown, baseUrl: string): unknown {
     case 'unreachable':
       return new ApiError(
         'WEBHOOK_UNAVAILABLE',
-        `The webhook cannot be reached from here. Nothing is stored. Check that it runs and that its address is right. ${NEW_LINK}`,
+        `The webhook cannot be reached from the control plane: ${whyUnreachable(error)} Nothing is stored. ${NEW_LINK}`,
         about,
       );
     case 'address':

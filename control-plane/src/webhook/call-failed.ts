@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import { RETRY_AFTER_SECONDS } from './outages.ts';
+import { whyUnreachable } from './why-unreachable.ts';
 
 /**
  * Why a signed call failed.
@@ -51,13 +52,24 @@ export const garbage = (operation: string): WebhookCallFailed =>
 /** Whether the answer was only too large: the answer to a smaller request may fit. */
 export const isTooLarge = (error: unknown): boolean => error instanceof WebhookCallFailed && error.isTooLarge;
 
-/** Why a call failed, for the owner: what to do is in it. @returns undefined where none failed */
-export function problemOfCall(error: WebhookCallFailed | undefined): string | undefined {
+/**
+ * Why a call failed, for the owner: what to do is in it.
+ *
+ * @param url of the webhook
+ * @returns undefined where none failed
+ */
+export function problemOfCall(error: WebhookCallFailed | undefined, url: string): string | undefined {
   if (error?.code === 'SIGNATURE_INVALID')
-    return 'The webhook rejects the signature of this service. Compare the clocks of both, which may differ by 30 seconds. If they agree, run unseal-bind on the machine of the webhook and bind it again with svault webhook bind.';
+    return `The webhook rejects the signature of this control plane; its log says why, as reason. before_restore: wait 30 seconds. expired, not_yet_valid: the clocks differ by more than 30 seconds. mac: SV_WEBHOOK_URL of the webhook must be ${url}. Otherwise ${BIND_AGAIN}`;
+  if (error?.code === 'UNAVAILABLE')
+    return 'The webhook cannot write to its database now. Its log and its /readyz say why: make room if its disk is full.';
   const refusal = asRefusal(error);
   return refusal instanceof ApiError ? refusal.message : undefined;
 }
+
+/** The order matters: each step denies the next one until it is done. */
+export const BIND_AGAIN =
+  'bind again: svault webhook unbind, then unseal-bind on the machine of the webhook, then svault webhook bind with the link of its bind-link.';
 
 /** The denial of a management request whose call to the webhook failed. Other errors pass unchanged. */
 export function asRefusal(error: unknown): unknown {
@@ -68,7 +80,7 @@ export function asRefusal(error: unknown): unknown {
     case 'unreachable':
       return new ApiError(
         'WEBHOOK_UNAVAILABLE',
-        'The webhook cannot be reached. Check that it runs, then try again.',
+        `The webhook cannot be reached: ${whyUnreachable(error)} Then try again.`,
         { ...about, details: { retryAfter: RETRY_AFTER_SECONDS } },
       );
     case 'address':

@@ -5,6 +5,7 @@ import { type WebhookClient, createWebhookClient } from './retrying-client.ts';
 import { type OutageTracker, createOutageTracker } from './outages.ts';
 import type { WebhookCall } from './client.ts';
 import { WebhookCallFailed } from './call-failed.ts';
+import { createSignatureAlarm } from './signature-alarm.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 
 const link: WebhookLink = {
@@ -30,6 +31,7 @@ let status: OutageTracker;
 let calls: WebhookCall[];
 let outcomes: (() => WebhookCallFailed)[];
 let pauses: number[];
+let alarms: object[];
 let webhook: WebhookClient;
 
 beforeEach(() => {
@@ -38,6 +40,7 @@ beforeEach(() => {
   calls = [];
   outcomes = [];
   pauses = [];
+  alarms = [];
   webhook = createWebhookClient({
     client: {
       call: async (call) => {
@@ -53,6 +56,10 @@ beforeEach(() => {
     },
     status,
     budget: createCallBudget({ clock }),
+    signatureAlarm: createSignatureAlarm({
+      logger: { error: (about: object) => void alarms.push(about) },
+      clock,
+    }),
     wait: async (ms) => void pauses.push(ms),
   });
 });
@@ -181,5 +188,32 @@ describe('the offline status of a webhook', () => {
     expect([isOffline(), status.takeUnpublished()]).toEqual([true, []]);
     status.retainOnly(new Set());
     expect(isOffline()).toBe(false);
+  });
+});
+
+describe('a rejected signature', () => {
+  const rejected = async (from: WebhookLink): Promise<void> => {
+    outcomes = [refused];
+    await expect(webhook.call(from, storage)).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
+  };
+
+  it('is reported once a minute for each webhook', async () => {
+    const other = { ...link, vaultId: 'vlt_2' as Id<'vlt'> };
+    for (const from of [link, link, other]) await rejected(from);
+    clock.advance(59_999);
+    await rejected(link);
+    clock.advance(1);
+    await rejected(link);
+    expect(alarms).toMatchObject([
+      { vaultId: 'vlt_1', path: '/v1/storage', keyId: 'k1' },
+      { vaultId: 'vlt_2' },
+      { vaultId: 'vlt_1' },
+    ]);
+  });
+
+  it('is not reported for the key of an interrupted rotation, which the webhook need not know', async () => {
+    const key = { id: 'k2', wrapped: 'wrapped' };
+    await rejected({ ...link, key, pendingKey: key });
+    expect(alarms).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import type { CallBudget } from './call-budget.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import { CALL_TIMEOUT_MS, type CountedAnswer, type SignedClient, type WebhookAnswer } from './client.ts';
 import type { OnlineStatus } from './outages.ts';
+import type { SignatureAlarm } from './signature-alarm.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 
 export type WebhookRequest = {
@@ -42,13 +43,14 @@ export function createWebhookClient(options: {
   readonly keys: WebhookKeys;
   readonly status: OnlineStatus;
   readonly budget: CallBudget;
+  readonly signatureAlarm: SignatureAlarm;
   /** Waits between two tries; by the system's timers unless given. */
   readonly wait?: Wait;
 }): WebhookClient {
-  const { client, keys, status, budget, wait = waitFor } = options;
+  const { client, keys, status, budget, signatureAlarm, wait = waitFor } = options;
 
   const callOnce = async (
-    { vaultId, url, key: wrapped }: WebhookLink,
+    { vaultId, url, key: wrapped, pendingKey }: WebhookLink,
     { path, body, timeoutMs = CALL_TIMEOUT_MS, signal }: WebhookRequest,
   ): Promise<WebhookAnswer> => {
     const abort = signal && { signal };
@@ -73,6 +75,9 @@ export function createWebhookClient(options: {
         bytes = error.bytes;
         if (error.failure === 'unreachable') outcome.failed(error.isLate ? 'late' : 'broken');
         if (error.failure === 'refused') outcome.answered();
+        // A webhook may not know the key of an interrupted rotation.
+        if (error.code === 'SIGNATURE_INVALID' && wrapped.id !== pendingKey?.id)
+          signatureAlarm(vaultId, { path, keyId: wrapped.id, url });
       }
       throw error;
     } finally {
@@ -109,7 +114,8 @@ export interface HealthDependencies {
 /**
  * Makes a signed health call.
  *
- * @returns the link as `note` stores it, with the reported capabilities; `webhookId` is undefined where the answer is malformed
+ * @returns the link as `note` stores it, with the reported capabilities; `webhookId` and `serviceUrl`, the control plane that it
+ *   is bound to, are undefined where the answer does not have them
  * @throws WebhookCallFailed
  */
 export async function callHealth(
@@ -119,6 +125,7 @@ export async function callHealth(
 ): Promise<{
   readonly link: WebhookLink;
   readonly webhookId: string | undefined;
+  readonly serviceUrl: string | undefined;
   readonly note: () => Promise<unknown>;
 }> {
   const { body, latencyMs } = await webhook.call(link, { path: '/v1/health', ...request });
@@ -128,6 +135,7 @@ export async function callHealth(
   return {
     link: { ...link, capabilities, latencyMs, lastSeenAt: at },
     webhookId: data?.webhookId,
+    serviceUrl: data?.serviceUrl,
     note: () => links.noteSeen(link, { capabilities, latencyMs, at }),
   };
 }
@@ -141,6 +149,8 @@ export interface WebhookStatus {
   readonly reachable: boolean;
   /** Why it has not, where that is known. */
   readonly failure?: WebhookCallFailed;
+  /** The address of the control plane that it takes tickets of, where it says so. */
+  readonly serviceUrl?: string | undefined;
 }
 
 /** Calls a bound webhook and stores the capabilities that it reports. */
@@ -152,7 +162,7 @@ export async function probeWebhook(
     const seen = await callHealth(dependencies, link, { timeoutMs: PROBE_TIMEOUT_MS });
     // The owner gets the answer although a full disk does not take the note.
     await seen.note().catch(() => undefined);
-    return { link: seen.link, reachable: true };
+    return { link: seen.link, reachable: true, serviceUrl: seen.serviceUrl };
   } catch (error) {
     if (!(error instanceof WebhookCallFailed)) throw error;
     return { link, reachable: false, failure: error };

@@ -64,6 +64,7 @@ async function exchange(use: ProxyUse, timeouts = LONG_TIMEOUTS) {
     sessions: { tokenFor: () => Promise.resolve(new Secret('svsess_token')) },
     status,
     clock,
+    signatureAlarm: () => undefined,
     logger: silentLogger,
     timeouts,
   });

@@ -46,6 +46,7 @@ export async function processBeside(pair: TestPair): Promise<ProcessBeside> {
     keys: createWebhookKeys(database.masterKeys),
     status: createOutageTracker(clock),
     budget: createCallBudget({ clock }),
+    signatureAlarm: () => undefined,
   });
   const { vaultId } = await pair.admin.call<{ vaultId: Id<'vlt'> }>('GET', '/api/me');
   const call = async (link: WebhookLink, asked: WebhookRequest) => {

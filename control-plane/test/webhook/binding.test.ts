@@ -1,9 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { generate } from 'selfsigned';
 import { sha256, toBase64url, toHex } from '@svault/shared';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import type { Fault } from '../support/faulty-webhook.ts';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
+
+/** A server with a certificate that nobody knows. @returns its address */
+async function selfSigned(): Promise<string> {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
+  const server = createServer({ key, cert });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 describe('POST /api/webhook/bind', () => {
   let service: LinkedService;
@@ -71,6 +84,21 @@ describe('POST /api/webhook/bind', () => {
       await expectNothingStored();
     },
   );
+
+  it.each([
+    ['nothing listens', () => Promise.resolve('https://127.0.0.1:1'), /nothing listens at this port/],
+    [
+      'no TLS is spoken',
+      () => Promise.resolve(service.webhook.url.replace('http:', 'https:')),
+      /does not speak TLS at this port/,
+    ],
+    ['the certificate is unknown', selfSigned, /not signed by an authority that the control plane trusts/],
+  ])('says that %s at the address of the link', async (_what, address, why) => {
+    const { status, json } = await bindWith({ webhookUrl: await address() });
+    expect([status, json.code]).toEqual([503, 'WEBHOOK_UNAVAILABLE']);
+    expect(json.error).toMatch(why);
+    await expectNothingStored();
+  });
 
   const faults: readonly (readonly [string, string, Fault, number])[] = [
     ['exchange', 'breaks the connection', 'break', 503],

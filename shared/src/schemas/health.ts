@@ -15,5 +15,7 @@ export const signedHealthSchema = z.object({
   /** Those of `CAPABILITIES` that it has; a reader ignores others. */
   capabilities: z.array(z.string().max(64)).max(100),
   time: timeSchema,
+  /** The service whose tickets it takes: `service.baseUrl` of its exchange. */
+  serviceUrl: z.string().max(2048).optional(),
 });
 export type SignedHealth = z.infer<typeof signedHealthSchema>;

@@ -24,7 +24,7 @@ class BoundElsewhere extends Error {
   constructor(bound: string, configured: string) {
     super(
       `this webhook is bound to ${bound}, but SV_WEBHOOK_SERVICE_URL is ${configured}: ` +
-        'set it back, or run unseal-bind and bind again',
+        'set it back, or bind again: svault webhook unbind, then unseal-bind here, then svault webhook bind',
     );
     this.name = 'BoundElsewhere';
   }
@@ -55,7 +55,9 @@ export async function firstSetupToken(deps: {
   const { setupToken, bindings, commit, logger } = deps;
   if (bindings.needsUnseal()) {
     if (bindings.binding() === undefined)
-      logger.warn('restored from a backup and not bound: run unseal-bind to bind');
+      logger.warn(
+        'restored from a backup and not bound: to bind, run svault webhook unbind if the control plane is bound, then unseal-bind here',
+      );
     return undefined;
   }
   if (setupToken !== undefined) return undefined;

@@ -52,6 +52,7 @@ export function createHealthRoute(deps: {
       webhookId: binding.webhookId,
       capabilities: [...CLAIMED_CAPABILITIES],
       time: formatTime(deps.clock.now()),
+      serviceUrl: binding.serviceBaseUrl,
     };
     respondJson(res, health);
   });

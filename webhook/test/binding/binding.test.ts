@@ -199,7 +199,7 @@ describe('a binding', () => {
     const fixture = await fixtureOfTest();
     await fixture.bind();
     fixture.env['SV_WEBHOOK_SERVICE_URL'] = 'https://other.example';
-    await expect(fixture.restart()).rejects.toThrow('run unseal-bind');
+    await expect(fixture.restart()).rejects.toThrow('svault webhook unbind, then unseal-bind');
     fixture.env['SV_WEBHOOK_SERVICE_URL'] = SERVICE_URL;
     await fixture.restart();
   });

@@ -1,7 +1,7 @@
 /** `/v1/storage` and what else there is, beyond the conformance suite. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AuditItem, CAPABILITIES } from '@svault/shared/schemas';
-import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
+import { type BoundWebhook, SERVICE_URL, boundWebhook } from '../support/bound-webhook.ts';
 
 let webhook: BoundWebhook;
 beforeAll(async () => {
@@ -79,6 +79,7 @@ describe('/v1/health', () => {
       webhookId: webhook.webhookId,
       capabilities: [...CAPABILITIES],
       time: new Date(webhook.clock.now()).toISOString(),
+      serviceUrl: SERVICE_URL,
     });
     for (const path of ['/v1/health', '/healthz', '/readyz'])
       expect((await webhook.send(path)).json).toEqual({ status: 'ok' });

@@ -16,6 +16,7 @@ const webhookSchema = z.looseObject({
   bound: z.boolean(),
   url: z.string().optional(),
   reachable: z.boolean().optional(),
+  problem: z.string().optional(),
   rotationPending: z.boolean().optional(),
   setAside: z.looseObject({ reason: z.string(), until: z.string() }).optional(),
 });
@@ -85,20 +86,32 @@ async function overviewFindings(client: ApiClient): Promise<readonly Finding[]> 
 async function webhookFindings(invocation: Invocation, client: ApiClient): Promise<readonly Finding[]> {
   const reached: Finding[] = [];
   const binding = await asked('binding', async () => {
-    const { bound, url, reachable, rotationPending, setAside } = await client.read(
-      '/api/webhook',
-      webhookSchema,
-    );
+    const {
+      bound,
+      url,
+      reachable,
+      problem: wrong,
+      rotationPending,
+      setAside,
+    } = await client.read('/api/webhook', webhookSchema);
     if (!bound) return problem('binding', 'no webhook is bound', 'svault webhook init, up and bind');
     const address = url === undefined ? undefined : safeAddress(`${url}/v1/health`);
+    const readyUrl = url === undefined ? undefined : safeAddress(`${url}/readyz`);
     if (address !== undefined)
-      reached.push(...(await reachFindings(invocation, { called: 'webhook', url: address, well: ['ok'] })));
+      reached.push(
+        ...(await reachFindings(invocation, {
+          ...{ called: 'webhook', url: address, well: ['ok'] },
+          ...(readyUrl !== undefined && { readyUrl }),
+        })),
+      );
     if (reachable !== true)
       return problem(
         'binding',
-        'the webhook does not answer the control plane',
-        'does it run, and its tunnel? Its log says whether calls arrive',
+        'the webhook does not answer the signed calls of the control plane',
+        wrong === undefined ? 'its log says whether calls arrive' : plainLine(wrong),
       );
+    if (wrong !== undefined)
+      return problem('binding', 'the webhook answers, and rejects every ticket', plainLine(wrong));
     if (setAside !== undefined)
       return warning(
         'binding',

@@ -4,11 +4,12 @@ import { apiClient } from '../../api/api-client.ts';
 import { ENVIRONMENT_NAME } from '../../contexts/context-name.ts';
 import { Failure, orElse } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
+import { plainLine } from '../../output/plain-line.ts';
 import { type Shape, printList } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { accountFindings } from './account-findings.ts';
 import { backupFinding } from './backups.ts';
-import { type Finding, ok, problem, warning } from './finding.ts';
+import { type Finding, ok, problem, skipped, warning } from './finding.ts';
 import { reachFindings } from './reach.ts';
 
 const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', skipped: '-' } as const;
@@ -41,7 +42,11 @@ export const doctor: Run<[], { readonly backups?: string }> = async (invocation,
     ...reach,
     ...(first?.state === 'problem'
       ? []
-      : [await apiFinding(client), ...(await accountFindings(invocation, client))]),
+      : [
+          await apiFinding(client),
+          await baseUrlFinding(client),
+          ...(await accountFindings(invocation, client)),
+        ]),
     await backupFinding(backups),
   ];
   printList(invocation, findings, FINDINGS);
@@ -90,6 +95,29 @@ async function apiFinding(client: Awaited<ReturnType<typeof apiClient>>): Promis
     (error) => {
       if (error.exit === 'interrupted') throw error;
       return warning(check, error.message, 'check the address: this may be no control plane');
+    },
+  );
+}
+
+/** Tickets, sign-in links and OAuth name SV_BASE_URL, which RFC 8414 publishes as the issuer. */
+async function baseUrlFinding(client: Awaited<ReturnType<typeof apiClient>>): Promise<Finding> {
+  const { baseUrl } = client.login.context;
+  const check = 'base URL';
+  return orElse<Finding>(
+    client
+      .read('/.well-known/oauth-authorization-server', z.looseObject({ issuer: z.string() }))
+      .then(({ issuer }) =>
+        issuer === baseUrl
+          ? ok(check, 'the control plane has the same in SV_BASE_URL')
+          : warning(
+              check,
+              `SV_BASE_URL of the control plane is ${plainLine(issuer)}, and ${baseUrl} is used here`,
+              `set SV_BASE_URL of the control plane to the address that agents use; if it is right, set SVAULT_BASE_URL to it`,
+            ),
+      ),
+    (error) => {
+      if (error.exit === 'interrupted') throw error;
+      return skipped(check, 'the control plane does not say its SV_BASE_URL');
     },
   );
 }

@@ -1,8 +1,9 @@
-import { Failure } from '../../failure.ts';
+import { Failure, orElse } from '../../failure.ts';
 import { isOnThisMachine } from '../../http/service-address.ts';
 import { type IncomingAnswer, isStoppedHere, send } from '../../http/send.ts';
 import type { Invocation } from '../../invocation.ts';
 import { jsonIn } from '../../json-in.ts';
+import { plainLine } from '../../output/plain-line.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
 
 /** Less than a ticket lives, and than a signature may be old (PROTOCOL.md section 3). */
@@ -10,11 +11,17 @@ const MAX_SKEW_S = 20;
 
 /**
  * Whether a program answers here, whether its clock agrees with this machine's, and how long its certificate holds.
- * @param probe address of it that answers everybody, and the status that it says when it is well
+ * @param probe address of it that answers everybody, and the status that it says when it is well; `readyUrl` is asked as well
+ *   where the first says nothing of readiness, and need not exist
  */
 export async function reachFindings(
   invocation: Invocation,
-  probe: { readonly called: string; readonly url: URL; readonly well: readonly string[] },
+  probe: {
+    readonly called: string;
+    readonly url: URL;
+    readonly well: readonly string[];
+    readonly readyUrl?: URL;
+  },
 ): Promise<readonly Finding[]> {
   const { called, url, well } = probe;
   const sentAt = Date.now();
@@ -34,31 +41,53 @@ export async function reachFindings(
     ];
   }
   const tookMs = Date.now() - sentAt;
+  const readiness = probe.readyUrl && (await unready(invocation, probe.readyUrl));
   return [
-    answerFinding(answer, { called, url, well, tookMs }),
+    answerFinding(readiness ?? answer, { called, url, well, tookMs }),
     clockFinding(answer, { called, atMs: sentAt + tookMs / 2 }),
     await certificateFinding(called, url),
   ];
 }
 
+/** @returns what a program answers that is not ready; undefined where it is, or does not say */
+async function unready(invocation: Invocation, url: URL): Promise<IncomingAnswer | undefined> {
+  const answer = await orElse(send(invocation, { method: 'GET', url }), () => undefined);
+  return answer?.status === 503 && reasonIn(answer) !== undefined ? answer : undefined;
+}
+
+/** The `error` of an answer. */
+function reasonIn({ text }: IncomingAnswer): string | undefined {
+  const body = jsonIn(text);
+  const has = typeof body === 'object' && body !== null && 'error' in body;
+  return has && typeof body.error === 'string' ? plainLine(body.error) : undefined;
+}
+
 function answerFinding(
-  { status, text }: IncomingAnswer,
+  answer: IncomingAnswer,
   { called, url, well, tookMs }: { called: string; url: URL; well: readonly string[]; tookMs: number },
 ): Finding {
+  const { status, text } = answer;
   const body = jsonIn(text);
   const said = typeof body === 'object' && body !== null && 'status' in body ? body.status : undefined;
   if (status === 200 && typeof said === 'string' && well.includes(said))
     return said === 'degraded'
       ? warning(called, 'it serves, without its Redis', 'see to Redis: limits are kept by each process alone')
       : ok(called, `${url.host} answers in ${tookMs} ms`);
-  if (status === 503)
-    return problem(called, `${url.host} is not ready`, 'its log says why; a start or a stop takes seconds');
+  if (status === 503) {
+    const reason = reasonIn(answer);
+    const remedy = DISK_FULL.test(reason ?? '')
+      ? 'make room on that disk, or move the database to a larger one; it goes on by itself'
+      : 'its log says why; a start or a stop takes seconds';
+    return problem(called, `${url.host} is not ready${reason === undefined ? '' : `: ${reason}`}`, remedy);
+  }
   return problem(
     called,
     `${url.host} answers ${status}, and not as svault does`,
     'check the address; something else may listen there, or stand before it',
   );
 }
+
+const DISK_FULL = /disk .*full/;
 
 function clockFinding(
   { headers }: IncomingAnswer,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import { SET_ASIDE_REASONS } from '../../core/webhook-link.ts';
-import { asRefusal, problemOfCall } from '../../webhook/call-failed.ts';
+import { BIND_AGAIN, asRefusal, problemOfCall } from '../../webhook/call-failed.ts';
 import { problemOfWebhookUrl } from '../../webhook/registration-link.ts';
 import { type WebhookStatus, probeWebhook } from '../../webhook/retrying-client.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
@@ -36,7 +36,7 @@ const webhookSchema = z.object({
   problem: z
     .string()
     .optional()
-    .meta({ description: 'Why it did not answer just now, and what to do; absent where it did' }),
+    .meta({ description: 'What is wrong with it just now, and what to do; absent where nothing is' }),
   lastSeenAt: timeSchema.optional(),
   latencyMs: z.int().optional().meta({ description: 'Of the call just now; absent where it did not answer' }),
   boundAt: timeSchema.optional(),
@@ -58,8 +58,15 @@ const webhookSchema = z.object({
 
 const keyRotatedSchema = z.object({ keyId: z.string() });
 
-/** The shape of {@link webhookSchema}; members that are not known are left out. */
-function toWebhookView({ link, reachable, failure }: WebhookStatus): z.infer<typeof webhookSchema> {
+/**
+ * The shape of {@link webhookSchema}; members that are not known are left out.
+ *
+ * @param baseUrl of this control plane
+ */
+function toWebhookView(
+  { link, reachable, failure, serviceUrl }: WebhookStatus,
+  baseUrl: string,
+): z.infer<typeof webhookSchema> {
   const { webhookId, url, capabilities, lastSeenAt, latencyMs, boundAt, key, pendingKey, setAside } = link;
   return {
     bound: true,
@@ -67,7 +74,10 @@ function toWebhookView({ link, reachable, failure }: WebhookStatus): z.infer<typ
     url,
     capabilities: [...capabilities],
     reachable,
-    problem: problemOfCall(failure),
+    problem:
+      serviceUrl === undefined || serviceUrl === baseUrl
+        ? problemOfCall(failure, url)
+        : boundElsewhere(serviceUrl, baseUrl),
     lastSeenAt,
     // That of an earlier call would read as if it had answered.
     latencyMs: reachable ? latencyMs : undefined,
@@ -78,6 +88,10 @@ function toWebhookView({ link, reachable, failure }: WebhookStatus): z.infer<typ
   };
 }
 
+/** Tickets name SV_BASE_URL as their issuer. */
+const boundElsewhere = (serviceUrl: string, baseUrl: string): string =>
+  `The webhook takes tickets of ${serviceUrl}, but SV_BASE_URL of this control plane is ${baseUrl}, so it rejects each of them. Set SV_BASE_URL to ${serviceUrl} and restart the control plane; or, if ${baseUrl} is right, set SV_WEBHOOK_SERVICE_URL of the webhook to it, restart the webhook after its unseal-bind, and ${BIND_AGAIN}`;
+
 /** The webhook of the account: admins only. */
 export function createWebhookRoutes({
   stores,
@@ -85,7 +99,8 @@ export function createWebhookRoutes({
   binder,
   rotation,
   clock,
-}: Needs<'binder' | 'clock' | 'rotation' | 'webhook', 'webhookLinks'>): ManagementRoute[] {
+  baseUrl,
+}: Needs<'baseUrl' | 'binder' | 'clock' | 'rotation' | 'webhook', 'webhookLinks'>): ManagementRoute[] {
   const shared = { tag: 'Webhook', role: 'admin' } as const;
   return [
     defineRoute('GET /api/webhook', {
@@ -96,7 +111,8 @@ export function createWebhookRoutes({
       handle: async ({ actor }) => {
         const link = await stores.webhookLinks.find(actor.vaultId);
         if (link === undefined) return { bound: false };
-        return toWebhookView(await probeWebhook({ links: stores.webhookLinks, webhook, clock }, link));
+        const status = await probeWebhook({ links: stores.webhookLinks, webhook, clock }, link);
+        return toWebhookView(status, baseUrl);
       },
     }),
     defineRoute('POST /api/webhook/bind', {
@@ -107,7 +123,7 @@ export function createWebhookRoutes({
       body: bindRequestSchema,
       response: { status: 201, schema: webhookSchema },
       handle: async ({ actor, body, transaction }) =>
-        toWebhookView(await binder.bind(actor, body, transaction)),
+        toWebhookView(await binder.bind(actor, body, transaction), baseUrl),
     }),
     defineRoute('DELETE /api/webhook', {
       ...shared,
