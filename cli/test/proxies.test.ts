@@ -47,3 +47,21 @@ test.each([
   const { code, err } = await svault('proxies', 'create', '--name', 'wrong', '--allow-missing', ...flags);
   expect([code, err]).toEqual([1, expect.stringContaining(`error: ${said}`)]);
 });
+
+test('what can never work is made with a warning on stderr that names why', async () => {
+  const add = (...args: readonly string[]) =>
+    people.admin.svault(['add', ...args, '--delivery', 'proxy-only'], { input: 'a secret of 21 letters' });
+  const proxyAt = async (url: string): Promise<string> =>
+    (await svault('proxies', 'create', '--name', url, '--upstream-url', url, '--service', 'hosted')).err;
+  const unusable =
+    'warning: nothing can use unhosted: it is proxy-only and has no allowed host: svault set unhosted --allow-host HOST\n';
+  expect((await add('unhosted')).err).toContain(unusable);
+  expect((await add('hosted', '--allow-host', 'api.example')).err).not.toContain('warning');
+  expect(await proxyAt('https://api.example/mcp')).not.toContain('warning');
+  expect(await proxyAt('https://api.exmaple/mcp')).toContain(
+    'warning: each call of this proxy will fail: Host `api.exmaple` is not an allowed host of `hosted`. Its owner runs `svault set hosted --allow-host api.exmaple --allow-header authorization`.\n',
+  );
+  expect((await svault('agents', 'create', '--name', 'one', '--grants', 'hosted')).err).toContain(
+    'warning: hosted is proxy-only, so the agent cannot fetch it; it is used through a proxy: svault proxies create --service hosted\n',
+  );
+});

@@ -71,6 +71,7 @@ export type {
   StorageOperationName,
   TokenMetadata,
 } from './storage.ts';
+export { destinationProblem } from './destination-problem.ts';
 export { callFailureText, proxyFailureSchema, proxyFailureText } from './proxy-failure.ts';
 export type { CallFailure, DestinationProblem, ProxyFailure } from './proxy-failure.ts';
 export { credentialEnvelopeSchema } from './credential-envelope.ts';

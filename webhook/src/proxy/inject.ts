@@ -12,12 +12,12 @@ import {
   type DestinationProblem,
   type ProxyConfig,
   allowedHostFor,
+  destinationProblem,
   proxyFailureText,
 } from '@svault/shared/schemas';
 import type { CurrentCredential } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
 import type { OpenRecord } from '../vault/vault.ts';
-import { destinationProblem } from './destination.ts';
 import type { UpstreamCall } from './forward.ts';
 
 /** Of all templates together: no credential needs more, and each marker repeats the credential. */

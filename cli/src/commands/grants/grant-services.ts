@@ -6,6 +6,7 @@ import { given } from '../../json-in.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type Outcomes, oneByOne } from '../../one-by-one.ts';
 import { say } from '../../output/say.ts';
+import { grantWarning } from '../tokens/usability.ts';
 
 /** When a grant ends, and who refreshes the token; `grantExpiresAt: null` is "until revoked". */
 export interface GrantTerms {
@@ -33,6 +34,8 @@ export const grantServices = (
     const path = grantsPath(agent.id);
     const grant = await client.change({ method: 'POST', path, body, schema: grantSchema });
     sayGranted(invocation, agent, grant);
+    const warning = await grantWarning(client, serviceName);
+    if (warning !== undefined) say(invocation, warning);
     return grant;
   });
 

@@ -7,8 +7,10 @@ import { usage } from '../../failure.ts';
 import { given } from '../../json-in.ts';
 import type { Run } from '../../invocation.ts';
 import { printDone, printSecret } from '../../output/print.ts';
+import { say } from '../../output/say.ts';
 import { confirm } from '../../secret-input/ask.ts';
 import { PROXY } from '../../api/resources.ts';
+import { proxyWarning } from '../tokens/usability.ts';
 import { type PrintedResource, editing, listing, removing, showing } from '../resource-commands.ts';
 
 const proxySchema = z.looseObject({
@@ -137,6 +139,8 @@ export const createProxy: Run<[], ProxyOptions & { readonly auth?: 'token' | 'sv
     name,
     secret: { called: 'key', text: key },
   });
+  const warning = await proxyWarning(client, proxy);
+  if (warning !== undefined) say(invocation, warning);
 };
 
 /** `proxies edit PROXY` */

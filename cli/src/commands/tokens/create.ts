@@ -19,6 +19,7 @@ import {
 import { mustBeSupported } from '../../webhook-direct/supported-record.ts';
 import { type DescriptionOptions, type SecretOptions, describedBy } from './options.ts';
 import { withPreset } from './presets.ts';
+import { storeWarning } from './usability.ts';
 
 interface Options extends SecretOptions, DescriptionOptions {
   readonly type?: TokenType;
@@ -61,6 +62,8 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
     storeSecret(invocation, destination, record),
   );
   const stored = await filled(invocation, name, storing);
+  const warning = storeWarning(name, record);
+  if (warning !== undefined) say(invocation, warning);
   printDone(invocation, {
     said: `${name} is stored at ${new URL(store.url).host}`,
     answer: { token, stored },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { destinationProblem } from './destination.ts';
+import { destinationProblem } from './destination-problem.ts';
 
 const problem = (
   upstreamUrl: string,

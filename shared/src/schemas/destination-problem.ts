@@ -1,23 +1,18 @@
-import { markersIn } from '@svault/shared';
-import {
-  type DestinationProblem,
-  type ProxyConfig,
-  headerTemplatesSchema,
-  isAllowedDestination,
-  outgoingUrlSchema,
-} from '@svault/shared/schemas';
-import type { SealedSettings } from '../vault/record.ts';
+import { markersIn } from '../proxy-headers.ts';
+import { isAllowedDestination } from './allowed-hosts.ts';
+import { headerTemplatesSchema, outgoingUrlSchema } from './destinations.ts';
+import type { DestinationProblem } from './proxy-failure.ts';
+import type { ProxyConfig } from './storage.ts';
 
 /**
  * Whether a stored configuration may use a record: the settings that are sealed with the secret decide, since the
- * control plane wrote the configuration. Each call checks all of it again, as a row may have been changed outside this
- * program.
+ * control plane wrote the configuration. The webhook asks at each call, as a row may have been changed outside of it.
  *
  * @returns undefined if it may
  */
 export function destinationProblem(
   config: Pick<ProxyConfig, 'upstreamUrl' | 'headerTemplates'>,
-  settings: Pick<SealedSettings, 'allowedHosts' | 'allowedHeaders'>,
+  settings: { readonly allowedHosts: readonly string[]; readonly allowedHeaders: readonly string[] },
 ): DestinationProblem | undefined {
   if (!outgoingUrlSchema.safeParse(config.upstreamUrl).success) return { cause: 'url' };
   if (!headerTemplatesSchema.safeParse(config.headerTemplates).success) return { cause: 'template' };

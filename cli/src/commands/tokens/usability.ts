@@ -1,0 +1,47 @@
+import { shellWord } from '@svault/shared';
+import { destinationProblem, proxyFailureText } from '@svault/shared/schemas';
+import type { ApiClient } from '../../api/api-client.ts';
+import { orElse } from '../../failure.ts';
+import { type HeldRecord, tokenOf } from './token.ts';
+
+/** What is known at once of a stored credential; undefined where that is nothing. */
+const heldAs = (client: ApiClient, name: string): Promise<HeldRecord | undefined> =>
+  client.dryRun
+    ? Promise.resolve(undefined)
+    : orElse(
+        tokenOf(client, name).then(({ webhook }) => webhook),
+        () => undefined,
+      );
+
+/** Why no call of a proxy can succeed with its credential as it is stored; undefined where nothing is known against it. */
+export async function proxyWarning(
+  client: ApiClient,
+  proxy: {
+    readonly serviceName?: string | undefined;
+    readonly upstreamUrl: string;
+    readonly headerTemplates?: Readonly<Record<string, string>> | undefined;
+  },
+): Promise<string | undefined> {
+  const { serviceName, upstreamUrl, headerTemplates = {} } = proxy;
+  const held = serviceName === undefined ? undefined : await heldAs(client, serviceName);
+  if (serviceName === undefined || held === undefined) return undefined;
+  const config = { serviceName, upstreamUrl, headerTemplates };
+  const problem = destinationProblem(config, held);
+  return problem && `warning: each call of this proxy will fail: ${proxyFailureText(problem, config)}`;
+}
+
+/** Why an agent cannot fetch a credential that it is granted; undefined where nothing is known against it. */
+export async function grantWarning(client: ApiClient, serviceName: string): Promise<string | undefined> {
+  if ((await heldAs(client, serviceName))?.delivery !== 'proxy-only') return undefined;
+  return `warning: ${serviceName} is proxy-only, so the agent cannot fetch it; it is used through a proxy: svault proxies create --service ${shellWord(serviceName)}`;
+}
+
+/** Why a credential that is about to be stored could not be used at all. */
+export function storeWarning(
+  name: string,
+  { delivery, allowedHosts }: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const hasHosts = Array.isArray(allowedHosts) && allowedHosts.length > 0;
+  if (delivery !== 'proxy-only' || hasHosts) return undefined;
+  return `warning: nothing can use ${name}: it is proxy-only and has no allowed host: svault set ${shellWord(name)} --allow-host HOST`;
+}
