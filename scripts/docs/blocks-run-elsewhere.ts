@@ -14,7 +14,7 @@ const DEVELOPMENT = 'the gate runs these commands: .ci/run';
 const POSTGRES =
   'needs a PostgreSQL server: control-plane/test/two-processes.postgres.hard.test.ts starts such processes';
 const GUIDES = 'clients/test/guides.clients.test.ts runs the programs of this page and installs the clients';
-const ROOT_USER = 'changes the machine, as root';
+const ONE_MACHINE = 'scripts/docs/one-machine.clients.test.ts runs these commands in a folder in place of /';
 
 export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   { page: 'README.md', why: DEVELOPMENT },
@@ -41,10 +41,15 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     begins: "(umask 077; openssl rand 32 | basenc --base64url | tr -d '=",
     why: CONTAINERS,
   },
-  { page: 'docs/operate/upgrades.md', why: CONTAINERS },
+  { page: 'docs/operate/upgrades.md', begins: 'docker compose', why: CONTAINERS },
   { page: 'docs/deploy/postgresql.md', why: POSTGRES },
-  { page: 'docs/deploy/one-machine.md', begins: 'useradd', why: ROOT_USER },
-  { page: 'docs/deploy/one-machine.md', begins: 'systemctl', why: ROOT_USER },
+  { page: 'docs/deploy/one-machine.md', why: ONE_MACHINE },
+  { page: 'docs/operate/backup-and-restore.md', begins: 'now=', why: ONE_MACHINE },
+  { page: 'docs/operate/backup-and-restore.md', begins: 'systemctl', why: ONE_MACHINE },
+  { page: 'docs/operate/key-rotation.md', begins: 'cd /etc/svault', why: ONE_MACHINE },
+  { page: 'docs/operate/key-rotation.md', begins: './svault webhook unbind', why: ONE_MACHINE },
+  { page: 'docs/operate/upgrades.md', begins: 'cd /opt/svault', why: ONE_MACHINE },
+  { page: 'docs/operate/upgrades.md', begins: 'ln -sfn OLD', why: ONE_MACHINE },
   {
     page: 'docs/quickstart.md',
     begins: 'npm ci',

@@ -15,6 +15,7 @@ curl() { command curl --fail-with-body "$@"; }
 ready() { until command curl -fsS -o /dev/null "$1" 2>/dev/null; do kill -0 "$!"; sleep 0.1; done; }
 stop() { local running; running=$(jobs -p); [ -z "$running" ] || kill $running; wait; }
 trap stop EXIT
+svault-run() { local program=$1; shift; node "$program/src/main.ts" "$@"; }
 umask 077
 openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out app.pem
 jq -n --rawfile key app.pem '{ type: "service_account", client_email: "me@example.iam.gserviceaccount.com", private_key: $key }' > key.json
@@ -97,7 +98,8 @@ function scriptOf(blocks: readonly CommandBlock[], ports: Ports): string {
   return PREAMBLE + parts.join('');
 }
 
-async function runScript(script: string, cwd: string, env: NodeJS.ProcessEnv) {
+/** Runs a bash script to its end. @returns its exit code, and both of its outputs as they came */
+export async function runScript(script: string, cwd: string, env: NodeJS.ProcessEnv) {
   const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])

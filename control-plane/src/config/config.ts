@@ -65,8 +65,9 @@ export const SETTINGS = {
     list({
       default: [],
       description:
-        '`HOST:PORT=HOST:PORT`, with commas between: calls to the first are connected to the second, with `Host` and ' +
-        'TLS name as they were, also by plain http. For a webhook whose address leads elsewhere from here, as in containers',
+        '`HOST:PORT=HOST:PORT`, with commas between: calls to the first are connected to the second, with the same `Host` ' +
+        'and by the same scheme: for an https webhook the second must terminate TLS with a certificate for the first; http ' +
+        'is allowed too. For a webhook whose address leads elsewhere from here',
     }),
     problemOfConnectTo,
   ),
