@@ -20,6 +20,13 @@ describe('a failure says what to look at', () => {
     expect(text()).not.toMatch(/--timeout|the MAC was made over/);
   });
 
+  test('of a webhook that waits for a provider which gives no answer', async () => {
+    const flags = await targetFlags({ providerTimeoutMs: 3_000 });
+    expect(await run(...flags, ...checks('mint.provider-hangs'))).toBe(1);
+    expect(text()).toContain('hint: the suite’s provider answers nothing on purpose');
+    expect(text()).not.toContain('--timeout');
+  });
+
   test('of a link that the webhook does not know', async () => {
     const link = (await bindLink()).replace(/code=[^&]+/, 'code=0b5e0bb5-8e4c-4d0f-9a55-3c1c3a4c7d10');
     expect(await run('--bind-link', link, ...checks('binding.exchange', 'health.signed'))).toBe(1);

@@ -62,16 +62,18 @@ const KEPT_BYTES = 16 * 1024;
 export function outcomeOf(error: unknown, last: Answer | undefined): Outcome {
   if (error instanceof CheckSkipped) return { kind: 'skipped', reason: error.message };
   if (error instanceof NoAnswer)
-    return { kind: 'failed', sent: kept(error.sent), noAnswer: error.message, expected: expectedOf(error) };
+    return {
+      kind: 'failed',
+      sent: kept(error.sent),
+      noAnswer: error.message,
+      expected: error.sent.heldBack?.expected ?? 'an answer',
+    };
   if (error instanceof CheckFailed) return failed(error.expected, error.answer);
   if (error instanceof NotTestable)
     return { ...failed(`not testable: ${error.message}`, error.answer), notTestable: error.message };
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return failed(`an answer in the form of the protocol; the suite could not read the answer: ${what}`, last);
 }
-
-const expectedOf = ({ sent: { bodyWithheld } }: NoAnswer): string =>
-  bodyWithheld === undefined ? 'an answer' : `an answer to the head alone (${bodyWithheld})`;
 
 function failed(expected: string, answer: Answer | undefined): Outcome & { readonly kind: 'failed' } {
   if (answer === undefined) return { kind: 'failed', expected };

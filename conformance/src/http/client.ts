@@ -12,8 +12,14 @@ export interface Sent {
   readonly body: Uint8Array;
   /** What the MAC in `headers` was made over, for the report. */
   readonly signatureBase?: string;
-  /** The declared body is held back on purpose: the id of the requirement that asks for an answer without it. */
-  readonly bodyWithheld?: string;
+  readonly heldBack?: HeldBack;
+}
+
+/** Something that the suite keeps back on purpose, and that an answer must not wait for. */
+export interface HeldBack {
+  /** Such as `an answer to the head alone (SIG-61)`. */
+  readonly expected: string;
+  readonly hint: string;
 }
 
 export interface Answer {
@@ -51,7 +57,7 @@ export interface RequestToSend {
   readonly headers?: HeaderPairs;
   readonly body?: Uint8Array | string;
   readonly signatureBase?: string;
-  readonly bodyWithheld?: string;
+  readonly heldBack?: HeldBack;
 }
 
 export interface Client {

@@ -21,19 +21,14 @@ const SUSPECT_CLOCK_SECONDS = 20;
 export function hintsFor(circumstances: Circumstances): readonly string[] {
   const { noAnswer, answer, sent, refusedSignature } = circumstances;
   if (noAnswer !== undefined)
-    return [...withheldHints(sent), ...connectionHints(noAnswer, sent?.bodyWithheld !== undefined)];
+    return sent?.heldBack === undefined
+      ? connectionHints(noAnswer)
+      : [sent.heldBack.hint, ...connectionHints(noAnswer, { except: TIME_IS_OVER })];
   if (answer === undefined) return [];
   return [
     ...placeHints(circumstances, answer),
     ...exchangeHints(circumstances, answer),
     ...(refusedSignature ? signatureHints(circumstances) : []),
-  ];
-}
-
-function withheldHints(sent: Sent | undefined): readonly string[] {
-  if (sent?.bodyWithheld === undefined) return [];
-  return [
-    `the head was sent and its body is held back on purpose: answer before you read the body (${sent.bodyWithheld}); many frameworks read it first unless told otherwise`,
   ];
 }
 
@@ -73,11 +68,11 @@ const CONNECTION: ReadonlyArray<readonly [RegExp, string]> = [
   [TIME_IS_OVER, '--timeout SECONDS waits longer; the protocol lets a service wait 10 seconds (TRN-22)'],
 ];
 
-/** @param withheld more time is no help where the webhook waits for what never comes */
-function connectionHints(noAnswer: string, withheld: boolean): readonly string[] {
-  return CONNECTION.filter(
-    ([symptom]) => symptom.test(noAnswer) && !(withheld && symptom === TIME_IS_OVER),
-  ).map(([, hint]) => hint);
+/** @param options.except more time is no help where the webhook waits for what never comes */
+function connectionHints(noAnswer: string, options: { readonly except?: RegExp } = {}): readonly string[] {
+  return CONNECTION.filter(([symptom]) => symptom !== options.except && symptom.test(noAnswer)).map(
+    ([, hint]) => hint,
+  );
 }
 
 function placeHints({ address }: Circumstances, answer: Answer): readonly string[] {

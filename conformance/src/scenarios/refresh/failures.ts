@@ -1,6 +1,7 @@
 import { randomToken, type WebhookErrorCode } from '@svault/shared';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
+import { despiteSilence } from '../../forge/held-back.ts';
 import { answerJson, openProvider } from '../../provider/provider.ts';
 import type { Tools } from '../../check/tools.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream.ts';
@@ -138,7 +139,7 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const record = await givenRefreshable(tools);
       record.provider.answerWith(() => undefined);
-      const answer = await fetchToken(tools, record);
+      const answer = await despiteSilence(fetchToken(tools, record));
       expectAsked(answer, record.provider);
       expectRefusal(answer, 'PROVIDER_TIMEOUT');
     },

@@ -5,7 +5,7 @@ import { variantsAtOnce } from '../../check/each-variant.ts';
 import { expectRefusal, expectThat, sameOutside } from '../../check/expect.ts';
 import type { SignatureDeviation } from '../../forge/signature.ts';
 import { headerOf, withHeader } from '../../forge/tamper.ts';
-import { withoutItsBody } from '../../forge/withheld-body.ts';
+import { withoutItsBody } from '../../forge/held-back.ts';
 import type { RequestToSend } from '../../http/client.ts';
 import type { Tools } from '../../check/tools.ts';
 import {

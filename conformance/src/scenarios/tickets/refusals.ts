@@ -3,7 +3,7 @@ import type { Check } from '../../check/check.ts';
 import { variantsAtOnce } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal, expectThat, sameOutside } from '../../check/expect.ts';
 import type { TicketDeviation } from '../../forge/ticket.ts';
-import { withoutItsBody } from '../../forge/withheld-body.ts';
+import { withoutItsBody } from '../../forge/held-back.ts';
 import type { Answer } from '../../http/client.ts';
 import { now } from '../signatures/signed-requests.ts';
 import { refusesTickets, show, showAtStore } from './shown-tickets.ts';
