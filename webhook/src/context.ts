@@ -21,7 +21,7 @@ import { createRefreshing } from './refresh/refreshing.ts';
 import { createClaimOnce } from './replay/claim-once.ts';
 import { createFreshnessCheck } from './replay/freshness.ts';
 import { createTimeFloor } from './replay/time-floor.ts';
-import { createAuditStore } from './sqlite/audit-store.ts';
+import { createAuditStore, restoredAtMsOf } from './sqlite/audit-store.ts';
 import { createBindingRewrappables, createBindingStore } from './sqlite/binding-store.ts';
 import { createClaimStore } from './sqlite/claim-store.ts';
 import { createMasterKeyStore } from './sqlite/master-key-store.ts';
@@ -139,7 +139,7 @@ function buildContext(
   const bound = { ...base, bindings, secrets: keyring, latestMs, serviceUrl, webhookUrl };
   const binding = createBindingReader(bound);
   const codes = createBindingCodes(bound);
-  const restoredAtMs = auditStore.epochs().findLast(({ restored }) => restored)?.startedAtMs;
+  const restoredAtMs = restoredAtMsOf(auditStore);
 
   const probe = db.prepare('SELECT 1 FROM master_keys');
   const probeDisk = createDiskProbe(db.name, clock);
@@ -171,6 +171,8 @@ function buildContext(
     }),
     exchange: createExchange({ ...bound, codes, capabilities: CLAIMED_CAPABILITIES }),
     rotate: createKeyRotation(bound),
+    /** When this data was restored from a backup; undefined: never. */
+    restoredAtMs,
     claims,
     floor,
     latestMs,

@@ -3,7 +3,7 @@ import { startCheckpoints } from '@svault/server-kit/checkpoint';
 import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import { createMetrics, serveMetrics } from '@svault/server-kit/metrics';
-import { type Clock, systemClock } from '@svault/shared';
+import { type Clock, formatTime, systemClock } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
 import type { WebhookConfig } from './config/config.ts';
@@ -11,6 +11,7 @@ import { eraseExpiredKeys } from './binding/binding.ts';
 import { checkBinding, firstSetupToken } from './binding/setup-token.ts';
 import { openContext } from './context.ts';
 import { forgetExpiredClaims } from './replay/claim-once.ts';
+import { acceptsAgainMs } from './replay/freshness.ts';
 
 export interface RunningWebhook {
   /** Where it listens, with the actual port; its public address is a setting. */
@@ -123,6 +124,13 @@ export async function startWebhook(
     const printedToken = await firstSetupToken({ ...context, ...config });
     const { webhookUrl, egressAllow } = config;
     logger.info({ url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
+    const { restoredAtMs } = context;
+    const untilMs = restoredAtMs === undefined ? 0 : acceptsAgainMs(restoredAtMs);
+    if (clock.now() < untilMs)
+      logger.warn(
+        { until: formatTime(untilMs) },
+        'restored from a backup: requests and tickets are refused until deliveries resume',
+      );
     return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken: printedToken, close };
   } catch (error) {
     await giveBack();

@@ -2,14 +2,15 @@ import { aeadReady } from '@svault/server-kit/aead';
 import { BackupRefused, openBackup } from '@svault/server-kit/backup-file';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Subcommand } from '@svault/server-kit/program';
-import { systemClock } from '@svault/shared';
+import { formatTime, systemClock } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { type WebhookConfig, webhookConfig } from '../config/config.ts';
-import { createAuditStore } from '../sqlite/audit-store.ts';
+import { createAuditStore, restoredAtMsOf } from '../sqlite/audit-store.ts';
 import { createBindingStore } from '../sqlite/binding-store.ts';
 import { createMasterKeyStore } from '../sqlite/master-key-store.ts';
 import { openVaultFile, peekMasterKeys, placeRestoredFile } from '../sqlite/vault-file.ts';
 import { candidateKeys, isKeyDerivation, unlock } from '../vault/unlock.ts';
+import { acceptsAgainMs } from '../replay/freshness.ts';
 import { createKeyring } from '../vault/keyring.ts';
 
 export const restoreBackupCommand: Subcommand = {
@@ -24,11 +25,13 @@ export const restoreBackupCommand: Subcommand = {
         masterKeys: ({ derivation }) => masterKeysFor(derivation, config),
         keySetting: 'SV_WEBHOOK_MASTER_KEY, or its passphrase as SV_WEBHOOK_PASSPHRASE',
       });
-      await prepare(copy, config);
-      out(`restored the backup of ${madeAt} into ${config.dataDir}\n`);
+      const resumeAt = formatTime(acceptsAgainMs(await prepare(copy, config)));
+      out(`Restored the backup of ${madeAt} into ${config.dataDir}.\n`);
+      out(`Deliveries resume at ${resumeAt.slice(11, 19)} UTC.\n`);
     });
     out(
-      'Tickets, codes and the set-up token from before are refused. A binding goes on; to bind anew run unseal-bind.\n',
+      'Tickets, codes and the set-up token from before are refused. A binding continues, unless its secret was rotated or it was ' +
+        'made again after the backup: then run svault webhook unbind, unseal-bind here, and svault webhook bind.\n',
     );
   },
 };
@@ -42,15 +45,18 @@ function masterKeysFor(derivation: unknown, config: WebhookConfig): Promise<read
 /**
  * Voids the set-up token and the binding code of the copy, and opens a new epoch in its log, which is also the moment
  * of restore (PROTOCOL.md section 4, last paragraph).
+ *
+ * @returns that moment, in milliseconds since 1970
  */
-async function prepare(copy: string, config: WebhookConfig): Promise<void> {
+async function prepare(copy: string, config: WebhookConfig): Promise<number> {
   await aeadReady();
   const keys = await unlock(peekMasterKeys(copy), config);
   const db = openVaultFile(copy, config.dataDir);
   try {
     if (db.pragma('integrity_check', { simple: true }) !== 'ok') throw new Error('the backup is damaged');
+    const store = createAuditStore(db);
     const audit = createAuditLog({
-      store: createAuditStore(db),
+      store,
       clock: systemClock,
       commit: createGroupCommit(db),
     });
@@ -62,6 +68,7 @@ async function prepare(copy: string, config: WebhookConfig): Promise<void> {
       const detail = { former: { epoch, seq, hash } };
       audit.startEpochNow({ eventType: 'BACKUP_RESTORED', outcome: 'success', detail }, { restored: true });
     }).immediate();
+    return restoredAtMsOf(store) ?? 0;
   } finally {
     db.close();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFreshnessCheck } from './freshness.ts';
+import { acceptsAgainMs, createFreshnessCheck } from './freshness.ts';
 
 const FLOOR = 1_000_000_000;
 
@@ -16,5 +16,6 @@ describe('freshness', () => {
     expect(isFresh(restored - 10, Infinity)).toBe('before_restore');
     expect(isFresh(restored + 30, Infinity)).toBe('before_restore');
     expect(isFresh(restored + 31, Infinity)).toBeUndefined();
+    expect(acceptsAgainMs(FLOOR)).toBe((restored + 31) * 1000);
   });
 });

@@ -69,6 +69,10 @@ export function createAuditStore(db: SqliteDatabase): AuditStore {
   };
 }
 
+/** When the data was last restored from a backup, milliseconds since 1970; undefined: never. */
+export const restoredAtMsOf = (store: Pick<AuditStore, 'epochs'>): number | undefined =>
+  store.epochs().findLast(({ restored }) => restored)?.startedAtMs;
+
 function toEntry({
   row: _row,
   agentId,

@@ -3,8 +3,9 @@ import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { silentLogger } from '@svault/server-kit/logger';
+import { createLogger, silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, fromBase64url, systemClock, toBase64url } from '@svault/shared';
+import { LogSink } from '@svault/test-kit/log-sink';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { webhookConfig } from '../../src/config/config.ts';
 import { openContext } from '../../src/context.ts';
@@ -255,7 +256,9 @@ describe('audit verify', () => {
 
 describe('backup and restore-backup', () => {
   it('restore everything into an empty folder, in a new epoch that rejects earlier requests', async () => {
-    const webhook = await bound();
+    const log = new LogSink();
+    const logger = createLogger({ name: 'webhook', level: 'warn', format: 'json', destination: log });
+    const webhook = await webhookOfTest({ clock: new ManualClock(Date.now()), logger });
     await webhook.store('doc', PLAIN);
     const dir = tempDir();
     onTestFinished(() => dir.remove());
@@ -271,9 +274,15 @@ describe('backup and restore-backup', () => {
     const wrong = await command({ ...elsewhere, SV_WEBHOOK_MASTER_KEY: newKey() }, 'restore-backup', file);
     expect(wrong.stderr).toMatch(/does not open this backup/);
     expect(readdirSync(dir.path)).toEqual(['backup.db']);
-    expect(await command(elsewhere, 'restore-backup', file)).toMatchObject({ code: 0 });
+    const restoring = await command(elsewhere, 'restore-backup', file);
+    expect(restoring).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/Restored the backup of .*\nDeliveries resume at \d\d:\d\d:\d\d UTC\.\n/),
+    });
 
     await webhook.restart({ SV_WEBHOOK_DATA_DIR: join(dir.path, 'new') });
+    const [, resumeAt] = /at (\S+) UTC/.exec(restoring.stdout) ?? [];
+    expect(log.text).toMatch(new RegExp(`"until":"[^"]+T${resumeAt}\\.000Z".*until deliveries resume`));
     expect((await webhook.credential('doc')).json.code).toBe('TICKET_INVALID');
     expect((await webhook.signed('/v1/health')).json.code).toBe('SIGNATURE_INVALID');
     webhook.clock.advance(120_000);
