@@ -289,7 +289,8 @@ describe('grants', () => {
       out: '',
       err: 'eve may have npm until it is revoked\neve may have github until it is revoked\n',
     });
-    const err = 'error: eve has no grant for pypi\n';
+    const err =
+      'error: eve has no grant for pypi; one that expired was removed when the agent asked for it: svault grant eve pypi\n';
     expect(await svault('grant eve pypi --renew --expires 1h')).toEqual({ code: 4, out: '', err });
     expect(await svault('grant nobody github --renew')).toEqual({
       code: 2,

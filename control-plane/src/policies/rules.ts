@@ -73,7 +73,7 @@ export const RULES = {
       windowSeconds: z.int().min(1).max(MAX_WINDOW_S),
     }),
     compile: (settings) => ({ kind: 'rate', settings }),
-    reason: 'It was asked for too often; try again later.',
+    reason: 'Rate limit exceeded; try again later.',
   },
   max_usage: {
     schema: z.strictObject({ type: z.literal('max_usage'), limit: z.int().min(1).max(MAX_USES) }),

@@ -33,8 +33,9 @@ export const CONTROL_PLANE_ERRORS = {
     message:
       'The grant for this service has expired. The owner of the agent makes a new one with svault grant AGENT SERVICE.',
     mcpTool: true,
-    meaning: 'The agent had a grant for this service, and its time is over; it is deleted now.',
-    remedy: 'The owner makes a new one: svault grants add AGENT SERVICE.',
+    meaning:
+      'The agent had a grant for this service, and it has expired. It is deleted now: the next request is answered NO_GRANT.',
+    remedy: 'The owner makes a new one: svault grant AGENT SERVICE.',
   },
   INTERNAL: {
     statuses: [500],
@@ -95,11 +96,12 @@ export const CONTROL_PLANE_ERRORS = {
   NO_GRANT: {
     statuses: [404],
     message:
-      'This agent has no active grant for this service. svault ls lists those it has; its owner makes one with svault grant AGENT SERVICE.',
+      'This agent has no active grant for this service. GET /api/agents/credentials lists those it has; its owner makes one with svault grant AGENT SERVICE.',
     mcpTool: true,
     meaning:
       'The agent has no grant for this service, or there is no such service; which of the two is not said.',
-    remedy: 'svault ls lists what it is granted; the owner adds a grant: svault grants add AGENT SERVICE.',
+    remedy:
+      'svault ls or GET /api/agents/credentials lists what it is granted; the owner adds a grant: svault grant AGENT SERVICE. A grant that has expired is deleted at the first request after that, which is answered GRANT_EXPIRED.',
   },
   NOT_FOUND: {
     statuses: [404],

@@ -1,3 +1,4 @@
+import { shellWord } from '@svault/shared';
 import type { ApiClient } from '../../api/api-client.ts';
 import { type Grant, grantPath, grantSchema, grantsPath } from '../../api/grants.ts';
 import type { Referred } from '../../api/resource.ts';
@@ -49,7 +50,7 @@ export const renewGrants = (
   oneByOne(invocation, services, async (serviceName) => {
     const path = `${grantPath(agent.id, serviceName)}/renew`;
     const renewal = client.change({ method: 'POST', path, body: terms, schema: grantSchema });
-    const grant = await aboutGrant(agent, serviceName, renewal);
+    const grant = await aboutGrant(agent, serviceName, renewal, newGrantInstead(agent, serviceName));
     sayGranted(invocation, agent, grant);
     return grant;
   });
@@ -57,9 +58,18 @@ export const renewGrants = (
 const sayGranted = (invocation: Invocation, { name }: Referred, grant: Grant): void =>
   say(invocation, `${name} may have ${grant.serviceName} until ${grant.grantExpiresAt ?? 'it is revoked'}`);
 
-/** A call about one grant, which names the grant where there is none. @throws Failure */
-export const aboutGrant = <T>(agent: Referred, serviceName: string, call: Promise<T>): Promise<T> =>
+/** @param advice what follows in the message where there is no such grant. @throws Failure */
+export const aboutGrant = <T>(
+  agent: Referred,
+  serviceName: string,
+  call: Promise<T>,
+  advice = '',
+): Promise<T> =>
   orElse(call, (error) => {
     if (error.exit !== 'notFound') throw error;
-    throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}`);
+    throw new Failure('notFound', `${agent.name} has no grant for ${serviceName}${advice}`);
   });
+
+/** The specification has an expired grant deleted when its agent asks for it: there is nothing to renew then. */
+const newGrantInstead = ({ name }: Referred, serviceName: string): string =>
+  `; one that expired was removed when the agent asked for it: svault grant ${shellWord(name)} ${shellWord(serviceName)}`;
