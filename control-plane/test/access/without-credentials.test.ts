@@ -97,6 +97,17 @@ test('the lists of this file name existing routes', () => {
     for (const method of methods) expect(routes).toContain(`${method} ${path}`);
 });
 
+test('the key of an agent at another path than that of agents is 401, and names theirs', async () => {
+  const headers = { authorization: `Bearer ${newKey('svagent')}` };
+  const path = '/api/agents/credential?service=github';
+  const { status, json } = await world.service.anyone('GET', path, { headers });
+  expect([status, json.code, json.error]).toEqual([
+    401,
+    'UNAUTHENTICATED',
+    expect.stringContaining('GET /api/agents/credentials?service=NAME'),
+  ]);
+});
+
 test('every other route responds 401 with the same body', async () => {
   const expected = await world.service.anyone('GET', '/api/me');
   expect(expected.json.code).toBe('UNAUTHENTICATED');

@@ -55,8 +55,11 @@ const bearerToken = (authorization: string): string => /^Bearer +(\S+)$/i.exec(a
 /** @throws ApiError UNAUTHENTICATED */
 export function unauthenticated(exchange: Exchange): never {
   exchange.setHeader('WWW-Authenticate', 'Bearer realm="svault"');
+  const isAgents = bearerToken(exchange.header('authorization') ?? '').startsWith('svagent_');
   throw new ApiError(
     'UNAUTHENTICATED',
-    'Sign in at /login, or send a valid admin key (svadmin_…, not that of an agent) as Authorization: Bearer.',
+    isAgents
+      ? 'The key is that of an agent, which calls GET /api/agents/credentials?service=NAME. Everything else needs an admin key (svadmin_…).'
+      : 'Sign in at /login, or send a valid admin key (svadmin_…, not that of an agent) as Authorization: Bearer.',
   );
 }
