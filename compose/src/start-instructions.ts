@@ -53,10 +53,11 @@ svault is running; its files are in ${place.files}
   KEY=$(${place.svault} agents create --name first)
   ${place.svault} grant first github --expires 1h
 
-4. Fetch it as the agent does; the control plane sends it on to the webhook:
+4. Fetch it as the agent; or with any HTTP client: ask the control plane for an address, and fetch that without the key:
 
   SVAULT_KEY=$KEY ${place.svault} get github
-  curl -sSL "${controlPlaneUrl}/api/agents/credentials?service=github" -H "Authorization: Bearer $KEY"
+  URL=$(curl -sS "${controlPlaneUrl}/api/agents/credentials?service=github&redirect=false" -H "Authorization: Bearer $KEY" | jq -r .url)
+  curl -sS "$URL"
 
 5. Or give an MCP client this address; it opens a page where you, signed in by the owner link, let it act as the agent:
 

@@ -36,7 +36,7 @@ async function start(where = place): Promise<Started> {
 const linesIn = (told: string): readonly string[] =>
   told
     .split('\n')
-    .filter((line) => /^ {2}(?:export|\.\/svault|KEY=|SVAULT_KEY=|curl)/.test(line))
+    .filter((line) => /^ {2}(?:export|\.\/svault|KEY=|SVAULT_KEY=|URL=|curl)/.test(line))
     .map((line) => line.trim());
 
 const answers = (url: string): Promise<boolean> =>
@@ -52,7 +52,8 @@ describe('npm start', () => {
     const problem = `svault runs already at ${urls[0]}: use it, or stop it with Ctrl-C where it was started`;
     expect(another).toEqual({ code: 1, out: '', err: `svault: ${problem}\n` });
     expect(first.told.match(/owner link +http\S+\/login\/link\?token=\S+/g)).toHaveLength(1);
-    const [signIn = '', store = '', makeAgent = '', grant = '', get = '', fetchIt = ''] = linesIn(first.told);
+    const [signIn = '', store = '', makeAgent = '', grant = '', get = '', ...fetching] = linesIn(first.told);
+    const fetchIt = fetching.join('; ');
     inShell(`${signIn}; printf %s 'my first secret' | ${store}`);
     const KEY = inShell(`${signIn}; ${makeAgent}; printf %s "$KEY"`);
     inShell(`${signIn}; ${grant}`);
