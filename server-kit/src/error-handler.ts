@@ -33,7 +33,7 @@ export function errorHandler<Code extends string>(
     const requestId = requestIdOf(req);
     const request = { requestId, method: req.method, path: req.path, code: refusal.code };
     if (warned.includes(refusal.code))
-      logger.warn({ ...request, reason, error: refusal.message }, 'request refused');
+      logger.warn({ ...request, reason, why: refusal.message }, 'request refused');
     else if (refusal.status >= 500)
       logger.error({ ...request, ...refusal.details, err: error }, 'request failed');
     else logger.debug({ ...request, reason }, 'request refused');

@@ -80,7 +80,7 @@ test.each([
       level: 'warn',
       msg: 'request refused',
       code,
-      error,
+      why: error,
       requestId: json.requestId,
     });
     expect(line).not.toHaveProperty('err');
@@ -99,7 +99,7 @@ test('a header that the credential does not allow is named to the caller and in 
   const refused = { code: 'DESTINATION_NOT_ALLOWED', cause: 'header', header: 'authorization' };
   const error = `Header \`authorization\` is not an allowed header of \`api\`. Its owner runs \`svault set api --allow-host ${upstream.url} --allow-header authorization\`.`;
   expect(json).toMatchObject({ ...refused, error });
-  expect(lines()).toMatchObject([{ level: 'warn', error, reason: 'header: authorization' }]);
+  expect(lines()).toMatchObject([{ level: 'warn', why: error, reason: 'header: authorization' }]);
 });
 
 test('a connection that the upstream cuts and a credential that it rejects have a second entry, and an answer has none', async () => {
