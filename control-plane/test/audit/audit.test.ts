@@ -93,6 +93,14 @@ describe('the audit log', () => {
     expect((await agent.get('github')).status).toBe(307);
   });
 
+  it('has an attempt with the key of a deleted agent', async () => {
+    const agent = await service.agent('github');
+    await service.admin('DELETE', `/api/agents/${agent.id}`);
+    expect((await agent.get('github')).status).toBe(403);
+    const denials = await service.log(`&agentId=${agent.id}&eventType=AGENT_CREDENTIAL_ACCESS`);
+    expect(denials).toMatchObject([{ outcome: 'denied', detail: { code: 'AGENT_INACTIVE' } }]);
+  });
+
   it('coalesces the denials of a suspended agent into one event a minute, after the first, over a stop', async () => {
     const agent = await service.agent('github');
     await service.admin('POST', `/api/agents/${agent.id}/suspend`);
