@@ -104,7 +104,7 @@ it.skipIf(!hasCompose)(`is not started by compose where a setting is missing${NO
   expect(said).toContain('set SV_WEBHOOK_URL in .env');
 });
 
-it('makes a master key of 32 bytes and a set-up token of more than 128 bits, other ones each time', () => {
+it('makes a root key of 32 bytes and a set-up token of more than 128 bits, other ones each time', () => {
   const [one, two] = [madeSecrets(), madeSecrets()];
   const texts = [...one, ...two].map(({ secret }) => secret);
   expect(new Set(texts).size).toBe(4);

@@ -355,7 +355,7 @@ describe('keys', () => {
     expect(findings({ wire }, keys)).toEqual([]);
   });
 
-  test('no HMAC secret and no master key is kept or logged by either program', () => {
+  test('no HMAC secret and no root key is kept or logged by either program', () => {
     const secrets = [...hmacSecrets(), ...Object.values(pair.masterKeys)];
     expect(secrets).toHaveLength(4);
     for (const [where, bytes] of Object.entries(kept))

@@ -7,7 +7,7 @@ import { constantTimeEqual, fromBase64url, toBase64url, utf8 } from '@svault/sha
  *
  *   SQLite bytes ‖ trailer (JSON) ‖ its length (4 bytes) ‖ HMAC-SHA256 over all before (32 bytes) ‖ MAGIC
  *
- * The MAC key is HKDF-SHA256 of the master key, with the trailer's random salt and a label that names the program.
+ * The MAC key is HKDF-SHA256 of the root key, with the trailer's random salt and a label that names the program.
  */
 
 const MAGIC = utf8('svault-backup-1\n');
@@ -34,9 +34,9 @@ export interface BackupTrailer {
   /** Of the SQLite file. */
   readonly bytes: number;
   readonly salt: string;
-  /** Tells another master key from a changed file. */
+  /** Tells another root key from a changed file. */
   readonly check: string;
-  /** How the master key comes from a passphrase; the program that restores checks its form. */
+  /** How the root key comes from a passphrase; the program that restores checks its form. */
   readonly derivation?: unknown;
 }
 
@@ -86,7 +86,7 @@ export async function sealBackup(
  * pieces of 1 MiB.
  * @param options.masterKeys candidates, 32 bytes each; asked for before the MAC is known to hold, so a derivation in the
  *   trailer is still anybody's
- * @param options.keySetting what the operator sets the master key with, for messages
+ * @param options.keySetting what the operator sets the root key with, for messages
  * @throws BackupRefused for a file that is no backup of this program under one of these keys, byte for byte; `target` is
  *   gone then
  */
@@ -116,7 +116,7 @@ export async function openBackup(
       .find((keys) => constantTimeEqual(keys.check, check))?.macKey;
     if (macKey === undefined)
       throw new BackupRefused(
-        `the master key does not open this backup: ${file} was made at ${trailer.madeAt} under another one, or its ` +
+        `the root key does not open this backup: ${file} was made at ${trailer.madeAt} under another one, or its ` +
           `last bytes were changed. Give the key of that time as ${keySetting}`,
       );
     await copyChecked(source, { file, target, end, macKey });

@@ -3,7 +3,7 @@ import { utf8 } from '@svault/shared';
 import { AeadFailed, open, seal } from './aead.ts';
 
 /**
- * Wraps small secrets of a program under its master key.
+ * Wraps small secrets of a program under its root key.
  *
  * A wrapped value is one byte of format, then the AEAD's bytes; the purpose (such as `agent-key:agt_…`) is bound
  * as associated data, so that a wrapped value copied into another row does not open there.

@@ -43,7 +43,7 @@ interface Surroundings {
 export type Context = ReturnType<typeof buildContext> & { readonly db: SqliteDatabase };
 
 /**
- * Opens the vault. It finds the master key before it touches the database.
+ * Opens the vault. It finds the root key before it touches the database.
  *
  * @param options.serve takes the lock of the one serve, and makes a new vault if there is none
  * @throws WrongMasterKey and AlreadyServing, which leave every byte as it was; NewerSchema
@@ -82,8 +82,7 @@ export async function openContext(
   }
 }
 
-const LOST_ENTRY =
-  'this vault has lost what its master key is known by: restore a backup; nothing was changed';
+const LOST_ENTRY = 'this vault has lost what its root key is known by: restore a backup; nothing was changed';
 
 /**
  * A new vault: its first key and the first entry of its log, in one transaction.
@@ -150,7 +149,7 @@ function buildContext(
     path: db.name,
     masterKeys,
     keyring,
-    /** Every store of values that are wrapped under the master key. */
+    /** Every store of values that are wrapped under the root key. */
     rewrappables: [records, ...createBindingRewrappables(db)],
     auditStore,
     vault,

@@ -34,7 +34,7 @@ const METRICS_GRACE_MS = 500;
  * stored before the program is killed.
  */
 const REFRESHES_BEGIN_MS = 1_000;
-/** How often a running serve checks whether another process rotated the master key. */
+/** How often a running serve checks whether another process rotated the root key. */
 const KEY_WATCH_INTERVAL_MS = 500;
 /** How often expired keys, codes and claims are erased. */
 const TIDY_INTERVAL_MS = 60_000;

@@ -55,7 +55,7 @@ export const moreSettings = (method: TunnelMethod): readonly string[] =>
 /** Settings that take a file which compose.yaml does not mount. */
 const KEYS = `# Only for rotate-master-key.
 #SV_WEBHOOK_MASTER_KEY_NEXT_FILE=/run/secrets/webhook_master_key_next
-# Instead of the master key: the first line unchanged, and a file that compose.override.yaml mounts.
+# Instead of the root key: the first line unchanged, and a file that compose.override.yaml mounts.
 #SV_WEBHOOK_MASTER_KEY_FILE=
 #SV_WEBHOOK_PASSPHRASE_FILE=/run/secrets/webhook_passphrase`;
 

@@ -58,7 +58,7 @@ A backup is useless without \`secrets/master.key\`, and the two together reveal 
 key the data is lost for good. To restore a backup into an empty volume, with the webhook stopped:
 \`docker compose run --rm -T -v "$PWD/backups:/backups" webhook restore-backup /backups/FILE\`.
 
-## Change the master key
+## Change the root key
 
 The running webhook takes the new key over by itself. Older backups still need the former key:
 

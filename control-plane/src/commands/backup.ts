@@ -36,7 +36,7 @@ export const backup: Subcommand = {
       const madeAt = formatTime(systemClock.now());
       await backupSqlite(sqlite, file, { program: 'control-plane', masterKey, madeAt });
     });
-    out(`Wrote ${file}. It opens with the present master key only: keep that key too.\n`);
+    out(`Wrote ${file}. It opens with the present root key only: keep that key too.\n`);
   },
 };
 

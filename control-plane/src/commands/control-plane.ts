@@ -56,7 +56,7 @@ const rotateMasterKey: Subcommand = {
     const { masterKey: current, masterKeyNext: next } = config;
     if (next === undefined) throw new SettingsError(['SV_MASTER_KEY_NEXT is missing: the key to rotate to']);
     await withDatabase(config, ({ kysely }) => rewrapDataKey(kysely, { current, next }));
-    out('The database is under the new master key. Set SV_MASTER_KEY to it before the next start.\n');
+    out('The database is under the new root key. Set SV_MASTER_KEY to it before the next start.\n');
   },
 };
 

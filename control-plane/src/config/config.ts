@@ -136,7 +136,7 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv) {
     database: values.SV_DATABASE_URL,
     /** 32 bytes. */
     masterKey: values.SV_MASTER_KEY,
-    /** Set while the master key is being replaced. */
+    /** Set while the root key is being replaced. */
     masterKeyNext: values.SV_MASTER_KEY_NEXT,
     bootstrap: {
       email: email === undefined ? undefined : normalizeEmail(email),

@@ -20,7 +20,7 @@ export function makeStoredKey(ownerId: KeyOwner, masterKeys: MasterKeys) {
   return { key, stored: { keyHash: hashKey(key), keyPrefix: keyDisplayPrefix(key), keyWrapped } };
 }
 
-/** @throws AeadFailed for a key that was wrapped under another master key or for another owner */
+/** @throws AeadFailed for a key that was wrapped under another root key or for another owner */
 export function revealStoredKey(ownerId: KeyOwner, keyWrapped: string, masterKeys: MasterKeys): string {
   const wrapped = fromBase64url(keyWrapped);
   if (wrapped === undefined) throw new TypeError(`the wrapped key of ${ownerId} is no base64url`);

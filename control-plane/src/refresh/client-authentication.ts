@@ -13,7 +13,7 @@ import type { AssertionAlgorithm, Provider, StoredProvider } from '../core/provi
 /** Authenticates a client at its provider (PROTOCOL.md section 7, `update`). */
 type ClientAuthentication = { readonly clientSecret: Secret } | { readonly clientAssertion: Secret };
 
-/** @throws AeadFailed when the secret was wrapped under another master key or for another provider */
+/** @throws AeadFailed when the secret was wrapped under another root key or for another provider */
 export async function authenticateClient(
   provider: StoredProvider,
   masterKeys: MasterKeys,

@@ -18,7 +18,7 @@ export function createWebhookKeys(masterKeys: MasterKeys) {
       id,
       wrapped: toBase64url(masterKeys.wrap(secret, webhookKeyPurpose(vaultId, id))),
     }),
-    /** @throws AeadFailed when it was wrapped under another master key or for another vault */
+    /** @throws AeadFailed when it was wrapped under another root key or for another vault */
     open: (vaultId: string, { id, wrapped }: WrappedHmacKey): HmacKey => {
       const known = opened.get(wrapped);
       if (known?.id === id) return known;

@@ -84,7 +84,7 @@ describe('backups', () => {
       [Buffer.concat([whole, Buffer.of(0)]), env, 'is no whole backup'],
       [whole.subarray(0, whole.lastIndexOf('{"program":')), env, 'is no whole backup'],
       [flipped, env, 'was changed since the backup was made'],
-      [whole, wrongKey, 'the master key does not open this backup'],
+      [whole, wrongKey, 'the root key does not open this backup'],
     ];
     for (const [bytes, settings, problem] of cases) {
       await writeFile(file, bytes);
@@ -94,7 +94,7 @@ describe('backups', () => {
     }
   });
 
-  test('a backup from before a rotation of the master key is restored with the key of its time alone', async () => {
+  test('a backup from before a rotation of the root key is restored with the key of its time alone', async () => {
     const service = await serviceInTest();
     const file = join(service.place.folder, 'backup.db');
     await command(service.place.env, 'backup', file);
@@ -113,8 +113,8 @@ describe('backups', () => {
   });
 });
 
-describe('one serve and one master key per file', () => {
-  test('R20: a backup under a wrong master key changes no byte', async () => {
+describe('one serve and one root key per file', () => {
+  test('R20: a backup under a wrong root key changes no byte', async () => {
     const service = await serviceInTest();
     await service.running.close();
     const before = await service.place.state.digest();

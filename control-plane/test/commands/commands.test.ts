@@ -44,7 +44,7 @@ describe('beside a running serve', () => {
 });
 
 describe('starts that are refused', () => {
-  test('R20: a wrong master key, of any command', async () => {
+  test('R20: a wrong root key, of any command', async () => {
     const service = await serviceInTest();
     await service.running.close();
     const before = await service.place.state.digest();

@@ -11,7 +11,7 @@ import { type ManagementService, type Place, makePlace, serveOn } from '../suppo
 import { command } from '../support/run-program.ts';
 
 /*
- * R20: under a wrong, missing or cut master key the service does not start and no byte of its database changes; a
+ * R20: under a wrong, missing or cut root key the service does not start and no byte of its database changes; a
  * rotation that is killed leaves the former or the new key in force, and goes on.
  */
 

@@ -54,7 +54,7 @@ beforeAll(async () => {
   await post('/api/providers', { ...CLIENT, clientSecret: secrets['client secret'] });
   secrets['admin key'] = (await post('/api/admin-keys', { name: 'automation' })).key;
   secrets['settings key'] = service.place.adminKey;
-  secrets['master key'] = service.place.env['SV_MASTER_KEY'] ?? '';
+  secrets['root key'] = service.place.env['SV_MASTER_KEY'] ?? '';
   const link = service.running.ownerLink ?? '';
   secrets['owner link'] = new URL(link).searchParams.get('token') ?? '';
   const signIn = await service.anyone('POST', '/api/login/link', { body: { token: secrets['owner link'] } });

@@ -11,7 +11,7 @@ export type KeyState = 'current' | 'pending' | 'former';
 export interface StoredKey {
   readonly id: string;
   readonly state: KeyState;
-  /** 32 bytes, wrapped under the master key for {@link keyPurpose}. */
+  /** 32 bytes, wrapped under the root key for {@link keyPurpose}. */
   readonly wrappedSecret: Uint8Array;
   /** Of a former key alone, milliseconds since 1970. */
   readonly validUntilMs: number | null;
@@ -45,7 +45,7 @@ type NewCode = Pick<StoredCode, 'codeHash' | 'expiresAtMs'> & { readonly wrapped
  * The binding at rest. Calls are synchronous and take part in an open transaction; a caller that looks and then
  * writes does both in one.
  *
- * All of it is authenticated together under the master key. Every call but `isAuthentic`, `reset` and `markRestored`
+ * All of it is authenticated together under the root key. Every call but `isAuthentic`, `reset` and `markRestored`
  * throws {@link bindingChanged} if something else than this program changed it.
  */
 export interface BindingStore {
@@ -93,9 +93,9 @@ export function bindingChanged(): ApiError {
   );
 }
 
-/** Wraps small secrets under the master key; the purpose is authenticated, so values cannot change places. */
+/** Wraps small secrets under the root key; the purpose is authenticated, so values cannot change places. */
 export interface SecretWrapper {
-  /** Call it in the transaction that stores the result, so that a rotation of the master key includes the value. */
+  /** Call it in the transaction that stores the result, so that a rotation of the root key includes the value. */
   wrap(plaintext: Uint8Array, purpose: string): Uint8Array;
   /** @throws AeadFailed for bytes that were not wrapped for this purpose */
   unwrap(wrapped: Uint8Array, purpose: string): Uint8Array;

@@ -23,7 +23,7 @@ export const rotateMasterKeyCommand: Subcommand = {
       const rotation = { store, keyring, rewrappables, audit, transact, pause: () => setImmediate() };
       const outcome = await rotateMasterKey(rotation, next.reveal());
       await handOver(context);
-      say(outcome === 'rotated' ? 'the master key was rotated' : 'the master key had been rotated already');
+      say(outcome === 'rotated' ? 'the root key was rotated' : 'the root key had been rotated already');
       say('from now on give the new key as SV_WEBHOOK_MASTER_KEY, and no SV_WEBHOOK_MASTER_KEY_NEXT');
     });
   },

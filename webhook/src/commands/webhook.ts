@@ -56,7 +56,7 @@ const unsealBind: Subcommand = {
 
 const backup: Subcommand = {
   usage: 'FILE',
-  summary: 'Write an authenticated copy of the vault to a new file; it opens with the same master key.',
+  summary: 'Write an authenticated copy of the vault to a new file; it opens with the same root key.',
   operands: 1,
   run: ([file = ''], surroundings) =>
     withVault(surroundings, async ({ db, keyring, say }) => {

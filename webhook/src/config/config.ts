@@ -72,7 +72,7 @@ export const SETTINGS = {
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { description: '`json` or `pretty`', default: 'json' }),
 } as const;
 
-/** Where the master key comes from: given as 32 bytes, or derived from a passphrase. */
+/** Where the root key comes from: given as 32 bytes, or derived from a passphrase. */
 export type MasterKeySource =
   | { readonly kind: 'key'; readonly key: Secret<Uint8Array> }
   | { readonly kind: 'passphrase'; readonly passphrase: Secret };

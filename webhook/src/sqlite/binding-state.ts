@@ -29,7 +29,7 @@ export interface BindingState {
 const NOTHING = new Uint8Array();
 
 /**
- * One MAC over all of these rows together, under the master key: none can be changed, added, removed or put back by
+ * One MAC over all of these rows together, under the root key: none can be changed, added, removed or put back by
  * itself. Wrapped secrets are left out, as each is bound to its own row (keyPurpose, codePurpose) and is rewrapped.
  */
 const purposeOf = ({ binding, keys, code, setupTokenHash, restored, generation }: BindingState): string =>
@@ -107,7 +107,7 @@ export function createBindingStateSeal(
   };
 }
 
-/** The MAC over the binding, for a rotation of the master key. */
+/** The MAC over the binding, for a rotation of the root key. */
 export function createBindingStateRewrap(db: SqliteDatabase): Rewrappable {
   const read = createBindingStateReader(db);
   const put = db.prepare<[Uint8Array]>('UPDATE binding_state SET mac = ?');

@@ -114,7 +114,7 @@ describe('the change mark', () => {
   });
 });
 
-describe('a rotation of the master key', () => {
+describe('a rotation of the root key', () => {
   it('rewraps every value for its purpose, in steps', () => {
     store.startBinding(BINDING, key('a'));
     store.activatePendingKey(1_000);

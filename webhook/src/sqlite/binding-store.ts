@@ -163,7 +163,7 @@ export function createBindingStore(db: SqliteDatabase, secrets: SecretWrapper): 
   };
 }
 
-/** What a rotation of the master key rewraps: the binding's keys, the secret of an open code, and the MAC over all. */
+/** What a rotation of the root key rewraps: the binding's keys, the secret of an open code, and the MAC over all. */
 export function createBindingRewrappables(
   db: SqliteDatabase,
 ): readonly [keys: Rewrappable, code: Rewrappable, state: Rewrappable] {

@@ -5,7 +5,7 @@ type Row = Omit<MasterKeyEntry, 'derivation'> & { readonly kdf: string | null };
 
 const SELECT = 'SELECT id, state, check_value AS checkValue, kdf, link FROM master_keys ORDER BY state';
 
-/** Entries of master keys in table `master_keys`. */
+/** Entries of root keys in table `master_keys`. */
 export function createMasterKeyStore(db: SqliteDatabase): MasterKeyStore {
   const select = db.prepare<[], Row>(SELECT);
   const insert = db.prepare<Row>(

@@ -20,7 +20,7 @@ import { MIGRATIONS } from './schema.ts';
 export const vaultPath = (dataDir: string): string => join(dataDir, 'webhook.db');
 
 /**
- * Reads which master keys a database asks for and leaves every byte unchanged, so that a wrong key changes nothing.
+ * Reads which root keys a database asks for and leaves every byte unchanged, so that a wrong key changes nothing.
  *
  * @returns no entries if there is no database yet
  */

@@ -68,18 +68,18 @@ export type Keyring = ReturnType<typeof createKeyring>;
 
 function keyOf(entry: MasterKeyEntry, known: UnlockedKeys): Uint8Array {
   const key = known.get(entry.id) ?? followLink(entry, known.values());
-  if (key === undefined) throw new WrongMasterKey('the master key was rotated: start again with the new one');
+  if (key === undefined) throw new WrongMasterKey('the root key was rotated: start again with the new one');
   return key;
 }
 
 function newestOf(entries: readonly MasterKeyEntry[]): MasterKeyEntry {
   const entry = entries.find(({ state }) => state === 'next') ?? entries[0];
-  if (entry === undefined) throw new WrongMasterKey('this vault has no master key yet');
+  if (entry === undefined) throw new WrongMasterKey('this vault has no root key yet');
   return entry;
 }
 
 function newestFirst(keys: UnlockedKeys, newest: string): readonly [Uint8Array, ...Uint8Array[]] {
   const first = keys.get(newest);
-  if (first === undefined) throw new WrongMasterKey('this vault has no master key yet');
+  if (first === undefined) throw new WrongMasterKey('this vault has no root key yet');
   return [first, ...[...keys].filter(([id]) => id !== newest).map(([, key]) => key)];
 }

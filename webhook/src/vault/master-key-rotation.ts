@@ -4,10 +4,10 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { Keyring } from './keyring.ts';
 import { type MasterKeyStore, isMasterKeyOf, newMasterKeyEntry } from './master-key.ts';
 
-/** Rewraps one value under the newest master key; undefined if it is under that one already. */
+/** Rewraps one value under the newest root key; undefined if it is under that one already. */
 type Rewrap = (wrapped: Uint8Array, purpose: string) => Uint8Array | undefined;
 
-/** A store of values that are wrapped under the master key, all of which a rotation rewraps. */
+/** A store of values that are wrapped under the root key, all of which a rotation rewraps. */
 export interface Rewrappable {
   /**
    * Moves the next values, in ascending order of row, inside the open transaction.
@@ -41,7 +41,7 @@ interface MasterKeyRotation {
 }
 
 /**
- * Rewraps everything from the current master key to the next one, while a serve may run, which reads with both keys and
+ * Rewraps everything from the current root key to the next one, while a serve may run, which reads with both keys and
  * writes with the next one from the first step on. After a kill at any point the same call continues where it stopped.
  *
  * Afterwards the next key is the current one, and its link remains until a serve has taken the key over.

@@ -2,7 +2,7 @@ import { AeadFailed } from '@svault/server-kit/aead';
 import { createMasterKeys } from '@svault/server-kit/master-keys';
 import { randomToken, utf8 } from '@svault/shared';
 
-/** How a master key comes from a passphrase: Argon2id with these settings (RFC 9106). */
+/** How a root key comes from a passphrase: Argon2id with these settings (RFC 9106). */
 export interface KeyDerivation {
   /** 16 bytes, base64url. */
   readonly salt: string;
@@ -23,7 +23,7 @@ export interface MasterKeyEntry {
   readonly link: Uint8Array | null;
 }
 
-/** The stored entries of master keys. Calls are synchronous and take part in an open transaction. */
+/** The stored entries of root keys. Calls are synchronous and take part in an open transaction. */
 export interface MasterKeyStore {
   /** At most one entry per state. */
   list(): readonly MasterKeyEntry[];

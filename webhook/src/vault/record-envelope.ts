@@ -17,7 +17,7 @@ const associatedData = ({ serviceName, version, createdAtMs, settingsText }: Lab
 
 /**
  * The purpose of a wrapped data encryption key: a former version does not open as the live one, even if its row is
- * changed. A rotation of the master key needs it too.
+ * changed. A rotation of the root key needs it too.
  */
 export const dataKeyPurpose = (
   { serviceName, version }: Pick<Label, 'serviceName' | 'version'>,

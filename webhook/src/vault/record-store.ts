@@ -13,7 +13,7 @@ export interface RecordHead {
 
 /** One version of a record at rest. */
 export interface StoredRecord extends RecordHead {
-  /** The data encryption key of this version, wrapped under the master key. */
+  /** The data encryption key of this version, wrapped under the root key. */
   readonly wrappedDataKey: Uint8Array;
   /** The secret fields, sealed under that key. */
   readonly body: Uint8Array;

@@ -62,7 +62,7 @@ export class WrongMasterKey extends Error {
   override readonly name = 'WrongMasterKey';
 }
 
-/** Master keys by the id of their entry. */
+/** Root keys by the id of their entry. */
 export type UnlockedKeys = ReadonlyMap<string, Uint8Array>;
 
 /**
@@ -107,8 +107,8 @@ export async function candidateKeys(
 function explain(entries: readonly MasterKeyEntry[], opened: number): string {
   if (entries.length > 1 && opened > 0)
     return (
-      'a rotation of the master key was interrupted and half of the vault is under each key: give the former one ' +
+      'a rotation of the root key was interrupted and half of the vault is under each key: give the former one ' +
       'as SV_WEBHOOK_MASTER_KEY and the new one as SV_WEBHOOK_MASTER_KEY_NEXT, and run rotate-master-key again'
     );
-  return 'the master key does not open this vault; nothing was changed';
+  return 'the root key does not open this vault; nothing was changed';
 }

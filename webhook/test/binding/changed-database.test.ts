@@ -37,7 +37,7 @@ const token = toBase64url(randomBytes(32));
 const hash = Buffer.from(sha256(utf8(token))).toString('hex');
 const BINDING_TABLES = ['binding', 'binding_keys', 'binding_code', 'setup_token'];
 
-describe('an attacker who can write the webhook’s database, without its master key,', () => {
+describe('an attacker who can write the webhook’s database, without its root key,', () => {
   it('cannot bind by inserting a setup token', async () => {
     const fixture = await unbound();
     fixture.query(`UPDATE setup_token SET hash = x'${hash}'`);
@@ -146,7 +146,7 @@ describe('unseal-bind', () => {
   });
 });
 
-describe('a rotation of the master key', () => {
+describe('a rotation of the root key', () => {
   it('authenticates the binding with the new key, while the webhook runs', async () => {
     const webhook = await bound();
     const next = toBase64url(randomBytes(32));

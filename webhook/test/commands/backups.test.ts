@@ -112,7 +112,7 @@ describe('a backup that an attacker can write to', () => {
     expect([code, wrote, stderr]).toEqual([1, false, expect.stringMatching(problem)]);
   });
 
-  it('is rejected as one of the control plane, even under the same master key', async () => {
+  it('is rejected as one of the control plane, even under the same root key', async () => {
     const source = await fixture();
     const file = join(folder(), 'control-plane.backup');
     const db = new Database(join(source.folder, 'webhook.db'));
@@ -190,7 +190,7 @@ describe('a restored webhook', () => {
   });
 });
 
-describe('a backup from before a rotation of the master key', () => {
+describe('a backup from before a rotation of the root key', () => {
   it('is restored with the former key, and not with the new one', async () => {
     const source = await fixture();
     const before = await backupOf(source);

@@ -46,7 +46,7 @@ describe('a data folder', () => {
   });
 });
 
-describe('the master key', () => {
+describe('the root key', () => {
   it('stops the start if it is wrong, missing or truncated, and changes no byte', async () => {
     const webhook = await bound();
     await webhook.store('kept', PLAIN);

@@ -1,4 +1,4 @@
-/** R20 at length: rotations of the master key, killed at any moment, beside a serve that stores and delivers. */
+/** R20 at length: rotations of the root key, killed at any moment, beside a serve that stores and delivers. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

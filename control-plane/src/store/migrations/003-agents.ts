@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
- * Agents and their grants. `key_wrapped` is the agent's own key under the master key, kept for Reveal; no column can hold a
+ * Agents and their grants. `key_wrapped` is the agent's own key under the root key, kept for Reveal; no column can hold a
  * credential's value. `name_hash` is null for a deleted agent, whose name is free. The indexes let no statement of a request read more rows than it answers with.
  */
 export const agents: SchemaMigration = {

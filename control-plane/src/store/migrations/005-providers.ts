@@ -2,7 +2,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
  * Clients of OAuth providers, for the mediated refresh (PROTOCOL.md section 7). `secret_wrapped` is the client's secret or
- * private key under the master key. `target_hash` stands for `token_url` and `client_id`, which together are longer than an
+ * private key under the root key. `target_hash` stands for `token_url` and `client_id`, which together are longer than an
  * index takes.
  */
 export const providers: SchemaMigration = {

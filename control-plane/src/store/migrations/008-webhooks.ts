@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { SchemaMigration } from './schema-migration.ts';
 
 /**
- * The webhook of each vault, with its keys under the master key, and the heads of its log that were seen. `aside_*`: until
+ * The webhook of each vault, with its keys under the root key, and the heads of its log that were seen. `aside_*`: until
  * when and why background work puts it aside. In PostgreSQL also which webhooks are offline: by the database's clock, for
  * all processes.
  */

@@ -1,7 +1,7 @@
 import type { Migration } from '@svault/server-kit/sqlite';
 
 /**
- * Master keys, records, proxy configs and the own log.
+ * Root keys, records, proxy configs and the own log.
  *
  * Times are milliseconds since 1970. `settings` is the text that was authenticated when the record was sealed; the
  * columns beside it repeat what lists select by.

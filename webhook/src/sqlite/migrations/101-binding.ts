@@ -3,7 +3,7 @@ import type { Migration } from '@svault/server-kit/sqlite';
 /**
  * The binding to one service: who it is, the keys of it, the latest code, the set-up token's hash.
  *
- * `secret` columns are wrapped under the master key. One key per state and one code at most: a new pending key or
+ * `secret` columns are wrapped under the root key. One key per state and one code at most: a new pending key or
  * code replaces the former one. Times are milliseconds since 1970.
  */
 export const bindingMigration: Migration = {
