@@ -151,7 +151,7 @@ async function pathFor(client: ApiClient, options: Options): Promise<string> {
   return `/api/audit?${new URLSearchParams(query as Record<string, string>).toString()}`;
 }
 
-const PAUSE_MS = 2_000;
+const PAUSE_MS = 1_000;
 /** Before the first new one, so that a reader sees that it works. */
 const SHOWN_BEFORE = 10;
 
