@@ -1,5 +1,5 @@
-/** What docs/guides shows beside whole programs: unit tests of an agent, and an MCP client. */
-import { writeFileSync } from 'node:fs';
+/** What docs/guides shows beside whole programs: unit tests of an agent, an MCP client, and a step of a build. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tempDir } from '@svault/test-kit/temp-dir';
@@ -7,7 +7,7 @@ import { type AgentsOfPair, agentsOfPair } from './support/agents-of-pair.ts';
 import { type GuideSnippet, filesOf } from './support/guide-programs.ts';
 import { NODE_CLIENT, PYTHON_CLIENT } from './support/packed-clients.ts';
 import { hasPython, pythonEnvironment } from './support/python.ts';
-import { run } from './support/run.ts';
+import { ROOT, isInstalled, run } from './support/run.ts';
 
 let agents: AgentsOfPair;
 beforeAll(async () => {
@@ -65,3 +65,24 @@ test('the unit tests of an agent in Node pass', async () => {
   const { code, stdout } = await run([...interpreter, '--test', 'agent.test.mjs'], { cwd });
   expect([code, /^. pass (\d)$/m.exec(stdout)?.[1]]).toEqual([0, '2']);
 });
+
+test.skipIf(!isInstalled('jq', '--version'))(
+  'the step of a build has the credential, and fails with the code of a denial',
+  async () => {
+    await agents.store('npm', 'a secret of npm');
+    const page = readFileSync(join(ROOT, 'docs/guides/ci.md'), 'utf8');
+    const [, script = ''] = /\n {2}run: \|\n([\s\S]*?)```/.exec(page) ?? [];
+    const build = async (...services: readonly string[]) => {
+      const { env } = await agents.agent(...services);
+      const here = script
+        .replace('https://svault.example.org', env.SVAULT_BASE_URL)
+        .replace('npm publish', 'printenv NODE_AUTH_TOKEN');
+      // As GitHub runs a step with `shell: bash`.
+      return run(['bash', '--noprofile', '--norc', '-eo', 'pipefail', '-c', here], { env });
+    };
+    const stdout = '::add-mask::a secret of npm\na secret of npm\n';
+    expect(await build('npm')).toEqual({ code: 0, stdout, stderr: '' });
+    const denied = { code: 5, stdout: '', stderr: expect.stringMatching(/NO_GRANT.*request req_/) };
+    expect(await build()).toEqual(denied);
+  },
+);
