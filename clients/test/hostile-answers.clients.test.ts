@@ -1,76 +1,25 @@
 /** Both clients, packed and installed into an empty folder, and servers that answer as no svault should. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { tempDir } from '@svault/test-kit/temp-dir';
-import { type Call, type InstalledClient, type Outcome, PACKED_CLIENTS } from './support/packed-clients.ts';
-import { type Answering, type RogueServer, json, startRogueServer } from './support/rogue-server.ts';
-import { ROOT } from './support/run.ts';
-
-const SVAULT_KEY = `svagent_${'k'.repeat(43)}`;
-const SECRET = 'the-credential-of-this-test';
-const TICKET = 'the-ticket-of-this-test';
-const GET: Call = { call: 'get', service: 'github' };
-const CREATED = '2026-01-01T00:00:00.000Z';
-
-const token = (further: object = {}): object => ({
-  token: {
-    accessToken: SECRET,
-    serviceName: 'github',
-    tokenType: 'PlainText',
-    createdAt: CREATED,
-    ...further,
-  },
-});
-const denial = (status: number, code: string, retryAfter?: string): Answering =>
-  json(status, { error: 'Denied.', code }, retryAfter === undefined ? {} : { 'retry-after': retryAfter });
-
-const open: RogueServer[] = [];
-afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
-async function rogue(answering: Parameters<typeof startRogueServer>[0]): Promise<RogueServer> {
-  const server = await startRogueServer(answering);
-  open.push(server);
-  return server;
-}
-/** One server as control plane and webhook, each of which answers in turn. The last answer stays. */
-async function pairOf(
-  controlPlane: readonly (Answering | 'ticket')[],
-  webhook: readonly Answering[] = [json(200, token())],
-): Promise<RogueServer> {
-  const at = { controlPlane: 0, webhook: 0 };
-  const server: RogueServer = await rogue((_, req) => {
-    if (req.url?.startsWith('/v1/credential') === true)
-      return webhook[Math.min(at.webhook++, webhook.length - 1)] ?? json(404, {});
-    const answer = controlPlane[Math.min(at.controlPlane++, controlPlane.length - 1)];
-    return answer === 'ticket' || answer === undefined
-      ? json(200, { url: `${server.url}/v1/credential?ticket=${TICKET}`, method: 'GET', expiresAt: CREATED })
-      : answer;
-  });
-  return server;
-}
-const ASK = '/api/agents/credentials?service=github&redirect=false';
-const FETCH = `/v1/credential?ticket=${TICKET}`;
-const targets = ({ requests }: RogueServer): readonly string[] => requests.map(({ target }) => target);
+import { describe, expect, test } from 'vitest';
+import { PACKED_CLIENTS } from './support/packed-clients.ts';
+import { type Answering, json, startRogueServer } from './support/rogue-server.ts';
+import {
+  ASK,
+  CREATED,
+  FETCH,
+  GET,
+  SECRET,
+  SVAULT_KEY,
+  TICKET,
+  denial,
+  targets,
+  token,
+  useInstalled,
+  useRogues,
+} from './support/rogue-pair.ts';
 
 describe.each(PACKED_CLIENTS)('$name', (client) => {
-  const missing = !client.isInstalled;
-  if (missing)
-    process.stderr.write(`\nNOT TESTED: ${client.name}, whose toolchain is not installed here\n\n`);
-  const folder = tempDir();
-  let drive: InstalledClient['drive'];
-  beforeAll(async () => {
-    if (!missing) ({ drive } = await client.install(folder.path));
-  });
-  afterAll(() => folder.remove());
-
-  const run = (calls: readonly Call[], further: Readonly<Record<string, string>> = {}) =>
-    drive({ SVAULT_KEY, ...further }, calls);
-  async function only(base: string, call: Call = GET): Promise<Outcome> {
-    const [outcome] = await run([call], { SVAULT_BASE_URL: base });
-    if (outcome === undefined) throw new Error('the driver printed no outcome');
-    for (const secret of [SVAULT_KEY, TICKET, SECRET]) expect(outcome.shown).not.toContain(secret);
-    return outcome;
-  }
+  const { missing, run, only } = useInstalled(client);
+  const { pairOf, rogue } = useRogues();
 
   test.skipIf(missing)(
     'waits as Retry-After says, and takes both steps again since a ticket works once',
@@ -246,66 +195,14 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
   });
 
   test.skipIf(missing)('says that nothing listens at an address', async () => {
-    const server = await rogue(() => json(200, {}));
+    const server = await startRogueServer(() => json(200, {}));
     await server.close();
-    open.pop();
     expect((await only(server.url)).error).toMatchObject({
       name: 'ConnectionFailed',
       message: expect.stringMatching(
         /^127\.0\.0\.1:\d+ cannot be reached: (ECONNREFUSED|Connection refused)$/,
       ),
     });
-  });
-
-  const key = { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(43), d: 'B'.repeat(43) };
-  test.skipIf(missing).each<[string, NonNullable<Call['options']>]>([
-    ['plain http to another machine', { base_url: 'http://example.org' }],
-    ['an address with a user', { base_url: `https://${SECRET}@example.org` }],
-    ['an address with a query', { base_url: `https://example.org/?${SECRET}` }],
-    ['a webhook of plain http', { webhook_url: `http://example.org/${SECRET}` }],
-    ['an admin key', { key: `svadmin_${SECRET}` }],
-    ['no time for a request', { key: SECRET, timeout: 0 }],
-    ['a negative wait', { key: SECRET, max_wait: -1 }],
-    ['sealed deliveries alone and no key for them', { key: SECRET, require_sealed: true }],
-    ['a key with a line break', { key: `svagent_${SECRET}\r\nx-a: b` }],
-    ['a sealing key that is no key', { sealing_key: { kty: 'EC', crv: 'P-256', x: SECRET } }],
-    ['a sealing key with the public part of another', { sealing_key: key }],
-    ['a sealing key that is no JSON', { sealing_key: SECRET }],
-  ])('is not made with %s, and does not repeat it', async (_what, options) => {
-    const [outcome] = await run([{ ...GET, options }], { SVAULT_BASE_URL: 'https://127.0.0.1:1' });
-    expect(outcome?.error?.name).toBe('UsageError');
-    expect(outcome?.shown).not.toContain(SECRET);
-  });
-
-  test.skipIf(missing)('is not made without a key, nor without an address', async () => {
-    const outcomes = [
-      ...(await drive({ SVAULT_BASE_URL: 'https://127.0.0.1:1' }, [GET])),
-      ...(await drive({ SVAULT_KEY }, [GET, { call: 'mcp_proxy', key: 'mcp_a' }])),
-    ];
-    expect(outcomes.map(({ error }) => error?.name)).toEqual(Array(3).fill('UsageError'));
-  });
-
-  test.skipIf(missing)('asks for no service without a name', async () => {
-    const server = await pairOf(['ticket']);
-    const outcomes = await run(
-      [
-        { call: 'get', service: '' },
-        { call: 'get', service: null },
-      ],
-      {
-        SVAULT_BASE_URL: server.url,
-      },
-    );
-    expect(outcomes.map(({ error }) => error?.name)).toEqual(['UsageError', 'UsageError']);
-    expect(targets(server)).toEqual([]);
-  });
-
-  test.skipIf(missing)('drops the line break after a key, and takes an empty variable as unset', async () => {
-    const server = await pairOf(['ticket']);
-    const env = { SVAULT_BASE_URL: server.url, SVAULT_WEBHOOK_URL: '', SVAULT_KEY: `${SVAULT_KEY}\r\n` };
-    const [outcome] = await drive(env, [GET]);
-    expect(outcome?.result?.accessToken).toBe(SECRET);
-    expect(server.requests[0]?.authorization).toBe(`Bearer ${SVAULT_KEY}`);
   });
 
   const html =
@@ -328,70 +225,6 @@ describe.each(PACKED_CLIENTS)('$name', (client) => {
       const { error } = await only((await pairOf([answer])).url);
       expect([error?.name, error?.status, error?.isRetryable]).toEqual(expected);
     }
-  });
-
-  test.skipIf(missing)('refuses a plain credential if it is to be sealed', async () => {
-    const server = await pairOf(['ticket']);
-    const [{ privateJwk } = { privateJwk: {} }] = vectors;
-    const options = { sealing_key: privateJwk, require_sealed: true };
-    const { error } = await only(server.url, { ...GET, options });
-    expect([error?.name, error?.reason]).toEqual(['SealedError', 'not_sealed']);
-  });
-
-  const { vectors } = JSON.parse(readFileSync(join(ROOT, 'shared/vectors/sealed.json'), 'utf8')) as {
-    vectors: readonly {
-      name: string;
-      expect: 'accept' | 'refuse';
-      reason?: string;
-      privateJwk: object;
-      jwe: string;
-    }[];
-  };
-
-  test.skipIf(missing)('opens and refuses sealed deliveries as the vectors of the protocol say', async () => {
-    const sealed = vectors.map(
-      ({ jwe }): Answering =>
-        (res) =>
-          res.writeHead(200, { 'content-type': 'application/jose; a=b' }).end(jwe),
-    );
-    const server = await pairOf(['ticket'], sealed);
-    const outcomes = await run(
-      vectors.map(({ privateJwk }) => ({ ...GET, options: { sealing_key: privateJwk } })),
-      { SVAULT_BASE_URL: server.url },
-    );
-    expect(outcomes.map(({ result, error }) => result?.accessToken ?? error?.reason)).toEqual(
-      vectors.map(({ reason = 'the-credential' }) => reason),
-    );
-  });
-
-  test.skipIf(missing)('refuses what is too large to be sealed, or sealed and no credential', async () => {
-    const [{ privateJwk, jwe } = { privateJwk: {}, jwe: '' }] = vectors;
-    const [header = '', ...parts] = jwe.split('.');
-    const twice = Buffer.from(header, 'base64url').toString().replace('{', '{"alg":"dir",');
-    const changed = [
-      `${jwe}${'A'.repeat(2_500_000)}`,
-      `${header}=.${parts.join('.')}`,
-      `${jwe}.`,
-      [Buffer.from(twice).toString('base64url'), ...parts].join('.'),
-      '',
-    ];
-    const answers = changed.map(
-      (text): Answering =>
-        (res) =>
-          res.writeHead(200, { 'content-type': 'application/jose' }).end(text),
-    );
-    const server = await pairOf(['ticket'], answers);
-    const outcomes = await run(
-      changed.map(() => ({ ...GET, options: { sealing_key: privateJwk } })),
-      { SVAULT_BASE_URL: server.url },
-    );
-    expect(outcomes.map(({ error }) => [error?.name, error?.reason])).toEqual([
-      ['SealedError', 'too_large'],
-      ['SealedError', 'malformed'],
-      ['SealedError', 'malformed'],
-      ['SealedError', expect.stringMatching(/^(malformed|not_decryptable)$/)],
-      ['SealedError', 'malformed'],
-    ]);
   });
 });
 
