@@ -1,10 +1,12 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { freePort } from '@svault/compose/free-port';
 import { newKey } from '@svault/shared';
+import { makeBackupFile } from '@svault/test-kit/backup-file';
 import { generate } from 'selfsigned';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type CommandLine, someone } from './command-line.ts';
 import { fakeServer, listening } from './fake-servers.ts';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
@@ -162,17 +164,61 @@ test('doctor says of an address where nothing listens, and of one whose certific
   );
 });
 
-test('doctor looks at the newest backup of a folder: none, an old one, a new one', async () => {
+test.each([
+  ['ok', 12, 6, /^verifies, and holds until /],
+  ['warning', 12, 10, /^it ends in 1 h, /],
+  ['ok', 90 * 24, 60 * 24, /^verifies, /],
+  ['warning', 90 * 24, 80 * 24, /^it ends in 9 days, /],
+])(
+  'doctor calls a certificate %s whose lifetime is %i hours and that is %i hours old',
+  async (state, lifetime, age, found) => {
+    const notBeforeDate = new Date(Date.now() - age * 3_600_000);
+    const notAfterDate = new Date(notBeforeDate.getTime() + lifetime * 3_600_000);
+    const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
+      notBeforeDate,
+      notAfterDate,
+      extensions: [
+        { name: 'basicConstraints', cA: true, critical: true },
+        { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] },
+      ],
+    });
+    const trusted = getCACertificates('default');
+    setDefaultCACertificates([...trusted, cert]);
+    onTestFinished(() => setDefaultCACertificates(trusted));
+    const url = await listening(createServer({ key, cert }, (_req, res) => res.end('{"status":"ok"}')));
+    const { findings } = await findingsOf(ownerAt(url.replace('http://127.0.0.1', 'https://localhost')));
+    expect(findings['certificate of control plane']).toMatchObject({ state, found: matching(found) });
+  },
+);
+
+test('doctor looks at the newest backup of each program, and at no other file', async () => {
   const folder = join(people.admin.dir, 'backups');
-  mkdirSync(folder);
-  const backups = async (): Promise<Finding | undefined> =>
-    (await findingsOf(people.admin, '--backups', folder)).findings['backups'];
-  expect(await backups()).toMatchObject({ state: 'problem', remedy: matching(/backup FILE/) });
-  writeFileSync(join(folder, 'old.db'), '');
-  const tenDaysAgo = Date.now() / 1_000 - 10 * 86_400;
-  utimesSync(join(folder, 'old.db'), tenDaysAgo, tenDaysAgo);
-  expect(await backups()).toMatchObject({ state: 'warning', found: matching(/is 10 days old$/) });
-  writeFileSync(join(folder, 'new.db'), '');
-  expect(await backups()).toMatchObject({ state: 'ok' });
+  const inner = join(folder, 'webhook');
+  mkdirSync(inner, { recursive: true });
+  const ofBackups = async (...args: readonly string[]) => {
+    const { findings } = await findingsOf(people.admin, '--backups', folder, ...args);
+    return { 'control-plane': findings['backups of control-plane'], webhook: findings['backups of webhook'] };
+  };
+  const make = async (program: 'control-plane' | 'webhook', file: string, hours: number): Promise<void> => {
+    await makeBackupFile(file, program, new Date(Date.now() - hours * 3_600_000));
+  };
+
+  writeFileSync(join(folder, 'readme.txt'), 'new, and no backup');
+  await make('control-plane', join(folder, 'first.db'), 25);
+  expect(await ofBackups()).toMatchObject({
+    'control-plane': { state: 'ok', found: matching(/is 25 h old$/) },
+    webhook: { state: 'problem', found: `there is none in ${folder}`, remedy: matching(/backup FILE/) },
+  });
+  expect(await ofBackups('--backups-of', 'control-plane')).toMatchObject({ webhook: undefined });
+  expect(await ofBackups('--max-backup-age', '24')).toMatchObject({ 'control-plane': { state: 'problem' } });
+
+  await make('webhook', join(inner, 'first.db'), 27);
+  expect(await ofBackups()).toMatchObject({ webhook: { state: 'problem', found: matching(/is 27 h old$/) } });
+  await make('webhook', join(inner, 'second.db'), 1);
+  truncateSync(join(folder, 'first.db'), 30);
+  expect(await ofBackups()).toMatchObject({
+    'control-plane': { state: 'problem' },
+    webhook: { state: 'ok', found: matching(/is 1 h old$/) },
+  });
   expect(await findingsOf(people.admin, '--backups', join(folder, 'gone'))).toMatchObject({ code: 8 });
 });

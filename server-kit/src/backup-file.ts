@@ -1,6 +1,15 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { constantTimeEqual, fromBase64url, toBase64url, utf8 } from '@svault/shared';
+import {
+  BACKUP_LENGTH_BYTES,
+  BACKUP_MAC_BYTES,
+  BACKUP_MAGIC,
+  type BackupProgram,
+  type BackupTrailer,
+  MAX_BACKUP_TAIL_BYTES,
+  readBackupTail,
+} from '@svault/shared/backup-trailer';
 
 /*
  * A backup is the bytes of a SQLite file and a trailer that authenticates all of them:
@@ -10,34 +19,13 @@ import { constantTimeEqual, fromBase64url, toBase64url, utf8 } from '@svault/sha
  * The MAC key is HKDF-SHA256 of the root key, with the trailer's random salt and a label that names the program.
  */
 
-const MAGIC = utf8('svault-backup-1\n');
-const LENGTH_BYTES = 4;
-const MAC_BYTES = 32;
 const CHECK_BYTES = 16;
 const SALT_BYTES = 32;
-const MAX_TRAILER_BYTES = 4_096;
 const CHUNK_BYTES = 1024 * 1024;
-
-/** The programs whose backups this format holds. */
-type BackupProgram = 'control-plane' | 'webhook';
 
 /** A file that is not taken as a backup. Nothing was written. */
 export class BackupRefused extends Error {
   override readonly name = 'BackupRefused';
-}
-
-/** What a backup says about itself. It counts only once its MAC holds. */
-export interface BackupTrailer {
-  readonly program: BackupProgram;
-  /** As the program's clock had it, RFC 3339. */
-  readonly madeAt: string;
-  /** Of the SQLite file. */
-  readonly bytes: number;
-  readonly salt: string;
-  /** Tells another root key from a changed file. */
-  readonly check: string;
-  /** How the root key comes from a passphrase; the program that restores checks its form. */
-  readonly derivation?: unknown;
 }
 
 export interface BackupSeal {
@@ -69,12 +57,12 @@ export async function sealBackup(
       ...(derivation !== undefined && { derivation }),
     };
     const text = utf8(JSON.stringify(trailer));
-    const length = Buffer.alloc(LENGTH_BYTES);
+    const length = Buffer.alloc(BACKUP_LENGTH_BYTES);
     length.writeUInt32BE(text.length);
     const hmac = createHmac('sha256', macKey);
     for await (const chunk of chunksOf(handle, bytes)) hmac.update(chunk);
     const mac = hmac.update(text).update(length).digest();
-    await handle.write(Buffer.concat([text, length, mac, MAGIC]), 0, undefined, bytes);
+    await handle.write(Buffer.concat([text, length, mac, BACKUP_MAGIC]), 0, undefined, bytes);
     await handle.sync();
   } finally {
     await handle.close();
@@ -163,34 +151,17 @@ async function readEnd(source: FileHandle, file: string): Promise<End> {
       `${file} is no whole backup: it was cut or extended, or \`backup\` did not write it (a copy of the database is none)`,
     );
   const { size } = await source.stat();
-  const tail = await readAt(source, Math.max(0, size - MAX_TRAILER_BYTES), Math.min(size, MAX_TRAILER_BYTES));
-  const macEnd = tail.length - MAGIC.length;
-  const lengthAt = macEnd - MAC_BYTES - LENGTH_BYTES;
-  if (lengthAt < 0 || !tail.subarray(macEnd).equals(MAGIC)) throw notOne();
-  const textAt = lengthAt - tail.readUInt32BE(lengthAt);
-  if (textAt < 0) throw notOne();
-  const trailer = parseTrailer(tail.subarray(textAt, lengthAt));
-  if (trailer?.bytes !== size - (tail.length - textAt)) throw notOne();
+  const length = Math.min(size, MAX_BACKUP_TAIL_BYTES);
+  const tail = await readAt(source, size - length, length);
+  const found = readBackupTail(tail, size);
+  if (found === undefined) throw notOne();
+  const { trailer, textAt } = found;
+  const macEnd = tail.length - BACKUP_MAGIC.length;
   return {
     trailer,
-    authenticated: tail.subarray(textAt, macEnd - MAC_BYTES),
-    mac: tail.subarray(macEnd - MAC_BYTES, macEnd),
+    authenticated: tail.subarray(textAt, macEnd - BACKUP_MAC_BYTES),
+    mac: tail.subarray(macEnd - BACKUP_MAC_BYTES, macEnd),
   };
-}
-
-function parseTrailer(text: Buffer): BackupTrailer | undefined {
-  let value: Partial<Record<keyof BackupTrailer, unknown>> | null;
-  try {
-    value = JSON.parse(text.toString()) as typeof value;
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { program, madeAt, bytes, salt, check, derivation } = value;
-  if (program !== 'control-plane' && program !== 'webhook') return undefined;
-  if (typeof madeAt !== 'string' || typeof salt !== 'string' || typeof check !== 'string') return undefined;
-  if (typeof bytes !== 'number' || !/^[\d:.TZ-]{20,30}$/.test(madeAt)) return undefined;
-  return { program, madeAt, bytes, salt, check, ...(derivation !== undefined && { derivation }) };
 }
 
 function backupKeys(
@@ -199,8 +170,8 @@ function backupKeys(
   program: BackupProgram,
 ): { readonly macKey: Uint8Array; readonly check: Uint8Array } {
   const label = `svault backup v1 ${program}`;
-  const bytes = Buffer.from(hkdfSync('sha256', masterKey, salt, label, MAC_BYTES + CHECK_BYTES));
-  return { macKey: bytes.subarray(0, MAC_BYTES), check: bytes.subarray(MAC_BYTES) };
+  const bytes = Buffer.from(hkdfSync('sha256', masterKey, salt, label, BACKUP_MAC_BYTES + CHECK_BYTES));
+  return { macKey: bytes.subarray(0, BACKUP_MAC_BYTES), check: bytes.subarray(BACKUP_MAC_BYTES) };
 }
 
 async function* chunksOf(handle: FileHandle, bytes: number): AsyncGenerator<Buffer> {

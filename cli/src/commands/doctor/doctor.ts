@@ -8,7 +8,7 @@ import { plainLine } from '../../output/plain-line.ts';
 import { type Shape, printList } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { accountFindings } from './account-findings.ts';
-import { backupFinding } from './backups.ts';
+import { type ExpectedBackups, backupFindings } from './backups.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
 import { reachFindings } from './reach.ts';
 
@@ -25,7 +25,7 @@ const FINDINGS: Shape<Finding> = {
 };
 
 /** `doctor`: exit 8 where something is wrong. */
-export const doctor: Run<[], { readonly backups?: string }> = async (invocation, _, { backups }) => {
+export const doctor: Run<[], ExpectedBackups> = async (invocation, _, expected) => {
   const client = await apiClient(invocation, 'anybody');
   const { baseUrl, name } = client.login.context;
   // Shows the first request, and ends there.
@@ -47,7 +47,7 @@ export const doctor: Run<[], { readonly backups?: string }> = async (invocation,
           await baseUrlFinding(client),
           ...(await accountFindings(invocation, client)),
         ]),
-    await backupFinding(backups),
+    ...(await backupFindings(expected)),
   ];
   printList(invocation, findings, FINDINGS);
   sayRemedies(invocation, findings);

@@ -106,24 +106,35 @@ function clockFinding(
   );
 }
 
-const WARN_DAYS = 14;
-const DAY_MS = 86_400_000;
+const MAX_WARN_MS = 14 * 86_400_000;
+/** Less of its lifetime is left than where renewals begin: a third of it, with most tools. */
+const WARN_SHARE = 1 / 4;
 const TIMEOUT_MS = 10_000;
 
 async function certificateFinding(called: string, url: URL): Promise<Finding> {
   const check = `certificate of ${called}`;
   if (url.protocol !== 'https:')
     return skipped(check, isOnThisMachine(url) ? 'plain http, on this machine alone' : 'plain http');
-  const endMs = await endOfCertificate(url);
-  if (endMs === undefined) return skipped(check, 'it verifies, and was not shown');
-  const days = Math.floor((endMs - Date.now()) / DAY_MS);
-  const end = new Date(endMs).toISOString().slice(0, 10);
-  if (days > WARN_DAYS) return ok(check, `verifies, and holds until ${end}`);
-  return warning(check, `it ends in ${days} days, on ${end}`, 'renew it; see to what should have renewed it');
+  const validity = await certificateOf(url);
+  if (validity === undefined) return skipped(check, 'it verifies, and was not shown');
+  const { startMs, endMs } = validity;
+  const leftMs = endMs - Date.now();
+  const end = `${new Date(endMs).toISOString().slice(0, 16)}Z`;
+  if (leftMs > Math.min(MAX_WARN_MS, (endMs - startMs) * WARN_SHARE))
+    return ok(check, `verifies, and holds until ${end}`);
+  const hours = Math.floor(leftMs / 3_600_000);
+  const left = hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+  return warning(check, `it ends in ${left}, at ${end}`, 'renew it, and find out why it was not renewed');
 }
 
-/** @returns the end of a server's certificate in milliseconds, by a connection that verifies it */
-async function endOfCertificate({ hostname, port }: URL): Promise<number | undefined> {
+/** When a certificate begins and ends, in milliseconds. */
+interface Validity {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The validity of a server's certificate, by a connection that verifies it. */
+async function certificateOf({ hostname, port }: URL): Promise<Validity | undefined> {
   const { connect } = await import('node:tls');
   const { isIP } = await import('node:net');
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -134,14 +145,15 @@ async function endOfCertificate({ hostname, port }: URL): Promise<number | undef
     timeout: TIMEOUT_MS,
   });
   return new Promise((resolve) => {
-    const end = (endMs: number | undefined): void => {
+    const end = (validity: Validity | undefined): void => {
       socket.destroy();
-      resolve(endMs);
+      resolve(validity);
     };
     socket
       .once('secureConnect', () => {
-        const endMs = Date.parse(socket.getPeerCertificate().valid_to);
-        end(Number.isNaN(endMs) ? undefined : endMs);
+        const { valid_from: start, valid_to: stop } = socket.getPeerCertificate();
+        const [startMs, endMs] = [Date.parse(start), Date.parse(stop)];
+        end(Number.isNaN(startMs + endMs) ? undefined : { startMs, endMs });
       })
       .once('timeout', () => end(undefined))
       .once('error', () => end(undefined));
