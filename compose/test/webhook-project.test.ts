@@ -81,7 +81,7 @@ describe.each(TUNNEL_METHODS)('a project with %s', (method) => {
 
   it('says who terminates TLS and what they could see, and how to start, bind, stop, back up and update', () => {
     const readme = textOf(method, 'README.md');
-    expect(readme).toMatch(/## Who ends TLS\n\n\*\*.*(?:ends TLS|TLS ends here)/);
+    expect(readme).toMatch(/## Who terminates TLS\n\n\*\*.*(?:terminates TLS|TLS is terminated here)/);
     expect(readme.replaceAll('\n', ' ')).toContain('who learns it can act as the control plane');
     for (const said of [
       'svault webhook up',

@@ -114,6 +114,7 @@ test(
       'install -m 0644 "$here"/authority.pem "/etc/svault/control-plane/"',
       ...beginning(install, 'for each in control-plane webhook; do\n  chown', 'cp -r'),
       ...beginning(install, 'systemctl enable --now svault-webhook', 'export SVAULT_BASE_URL'),
+      'test -s /etc/systemd/system/svault-.service.d/sandbox.conf',
       STORE,
       FETCH,
       ...beginning(install, 'systemctl enable --now svault-backup'),

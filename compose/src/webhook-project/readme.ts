@@ -22,7 +22,7 @@ It holds the credentials of your vault at ${serviceUrl}, on this machine, and de
 ${webhookUrl} by way of ${title}. The control plane decides who may fetch which credential,
 and never sees one.
 ${origin}
-## Who ends TLS
+## Who terminates TLS
 
 ${tls}
 

@@ -40,7 +40,7 @@ export const cloudflared: Tunnel = {
 
 Put no Access policy, no cache rule and no page rule in front of it: agents are no browsers, and every answer is for one
 reader once.`,
-  tls: `**Cloudflare ends TLS.** Its machines see all traffic in the clear: the credentials that agents fetch, the secrets that you
+  tls: `**Cloudflare terminates TLS.** Its machines see all traffic in the clear: the credentials that agents fetch, the secrets that you
 store, tickets, and the requests of the control plane. During binding this includes the key that the control plane signs
 with: who learns it can act as the control plane. You trust Cloudflare with all of that, and everyone who controls your
 account or the domain there. A credential stored with \`--delivery sealed\` stays encrypted to its recipients.`,

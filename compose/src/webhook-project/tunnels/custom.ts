@@ -4,7 +4,7 @@ import type { Tunnel } from './tunnel.ts';
 export const custom: Tunnel = {
   title: 'a proxy of your own',
   services: '',
-  webhookExtras: `    # On this machine alone: the proxy in front of it ends TLS.
+  webhookExtras: `    # On this machine alone: the proxy in front of it terminates TLS.
     ports:
       - '127.0.0.1:\${SVAULT_WEBHOOK_PORT:-8090}:8090'
 `,
@@ -24,7 +24,7 @@ ${hostname} {
 \`\`\`
 
 Have it log no queries: the \`ticket\` in them is good for one credential.`,
-  tls: `**Your own proxy ends TLS**, and sees all traffic: the credentials that agents fetch, the secrets that you store,
+  tls: `**Your own proxy terminates TLS**, and sees all traffic: the credentials that agents fetch, the secrets that you store,
 tickets, and the requests of the control plane. During binding this includes the key that the control plane signs with: who
 learns it can act as the control plane. Run it on this machine, or on one that you trust as much. Where it forwards over a
 network, that connection needs TLS too.`,

@@ -47,7 +47,7 @@ export const ngrok: Tunnel = {
     hostname,
   }) => `\`${hostname}\` has to be reserved for your account in ngrok's dashboard (Domains), since an address that
 changes would unbind the webhook. Leave *full capture* of the Traffic Inspector off: it would keep what passes.`,
-  tls: `**ngrok ends TLS.** Its machines see all traffic in the clear: the credentials that agents fetch, the secrets that you
+  tls: `**ngrok terminates TLS.** Its machines see all traffic in the clear: the credentials that agents fetch, the secrets that you
 store, tickets, and the requests of the control plane. During binding this includes the key that the control plane signs
 with: who learns it can act as the control plane. You trust ngrok with all of that, and everyone who controls your account
 there. A credential stored with \`--delivery sealed\` stays encrypted to its recipients.`,

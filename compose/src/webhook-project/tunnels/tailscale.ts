@@ -68,7 +68,7 @@ export const tailscale: Tunnel = {
 
 The auth key is used once. Afterwards the node's identity is in \`tailscale-state/\`: who has that folder can be this node.
 The first request waits some seconds for the certificate.`,
-  tls: `**TLS ends here**, in the container \`tunnel\` on this machine: Tailscale's relays cannot read the traffic. Some trust
+  tls: `**TLS is terminated here**, in the container \`tunnel\` on this machine: Tailscale's relays cannot read the traffic. Some trust
 remains. Tailscale names the nodes and runs the domain \`ts.net\`, so it could have a certificate issued for this name, and
 the administrators of your tailnet could give the name to another node. Either would then see all traffic, and during
 binding the key that the control plane signs with: who learns it can act as the control plane. Issued certificates are

@@ -16,7 +16,7 @@ export interface Tunnel {
   readonly addressProblem: (url: URL) => string | undefined;
   /** For the README: what has to be done where the tunnel comes from. */
   readonly before: (url: URL) => string;
-  /** For the README: who ends TLS, and what they could see (protocol section 1). */
+  /** For the README: who terminates TLS, and what they could see (protocol section 1). */
   readonly tls: string;
 }
 

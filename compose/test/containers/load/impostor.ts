@@ -19,7 +19,7 @@ const garbage = (req: IncomingMessage, res: ServerResponse): void => {
     .end(what === 'GET /v1/health' ? '{"status":"ok"}' : '{"garbage":[');
 };
 createTlsServer(options, garbage).listen(443);
-// Behind a proxy that ends TLS.
+// Behind a proxy that terminates TLS.
 createServer(garbage).listen(8090);
 // What it was asked, by method and path.
 createServer((_, res) => res.end(JSON.stringify(Object.fromEntries(asked)))).listen(8080);

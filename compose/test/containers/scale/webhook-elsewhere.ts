@@ -8,7 +8,7 @@ import { type OneContainer, type Running, runContainer } from '../engine/one-con
 
 const CADDY_IMAGE = 'caddy:2';
 
-/** A webhook of its own elsewhere: behind a proxy that ends TLS, in a network that nobody else is in. */
+/** A webhook of its own elsewhere: behind a proxy that terminates TLS, in a network that nobody else is in. */
 export interface WebhookElsewhere {
   readonly url: string;
   readonly webhook: Machine;
