@@ -148,7 +148,7 @@ test(
     });
     expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/answers +yes/) });
     expect(output.match(/fetched: .*the secret/g)).toHaveLength(4);
-    expect(output).toMatch(/restored the backup of [\s\S]*the log is whole: \d+ entries in 2 epoch\(s\)/);
+    expect(output).toMatch(/Restored the backup of [\s\S]*the log is whole: \d+ entries in 2 epoch\(s\)/);
   },
   HANG_MS,
 );
