@@ -91,7 +91,7 @@ export const EXIT_CODES = {
     code: 5,
     meaning: 'the vault is locked, or the control plane or the webhook does not answer',
   },
-  empty: { code: 6, meaning: 'the token has no value (get --check)' },
+  empty: { code: 6, meaning: 'the credential has no value (get --check)' },
   rateLimited: { code: 7, meaning: 'too many requests (HTTP 429), after the retries' },
   differs: { code: 8, meaning: 'a check found a difference (policies diff and test, audit verify, doctor)' },
   interrupted: { code: 130, meaning: 'ended by Ctrl-C' },

@@ -116,8 +116,26 @@ function inheriting(parent: Command, command: Command): Command {
   if (alias !== undefined && !command.aliases().includes(alias) && !isTaken(parent, alias))
     command.alias(alias);
   leadingOn(command.copyInheritedSettings(parent)).helpCommand(false);
+  listingAlone(command);
   for (const each of command.commands) inheriting(command, each);
   return command;
+}
+
+/**
+ * A noun alone lists, where it has a list that needs nothing. It is no default command of commander: that would take a
+ * misspelt word for an operand of the list.
+ */
+function listingAlone(command: Command): void {
+  const list = command.commands.find((each) => each.name() === 'list');
+  if (list === undefined || list.registeredArguments.some(({ required }) => required)) return;
+  command
+    .description(`${command.description()} Without a command: list.`)
+    .allowExcessArguments()
+    .action(async () => {
+      // Commander's own refusal, which proposes what is spelt alike.
+      if (command.args.length > 0) (command as Command & { unknownCommand(): never }).unknownCommand();
+      await list.parseAsync([], { from: 'user' });
+    });
 }
 
 /** What people type for these names whatever the noun. */
@@ -164,7 +182,7 @@ const TOPICS = (program: Command): Readonly<Record<string, () => string>> => ({
 const helpCommand = (program: Command, { terminal }: Surroundings): Command =>
   new Command('help')
     .description('print what svault does, what a command of it does, or a topic')
-    .argument('[command...]', 'its words, such as tokens get; or a topic: exit-codes, global-flags')
+    .argument('[command...]', 'a command, such as tokens get, or a topic: exit-codes, global-flags')
     .addHelpText(
       'after',
       examples('svault help agents create', 'svault help exit-codes', 'svault help global-flags'),
@@ -178,7 +196,7 @@ const helpCommand = (program: Command, { terminal }: Surroundings): Command =>
 const versionCommand = ({ terminal }: Surroundings): Command =>
   new Command('version')
     .description('print the version')
-    .addHelpText('after', examples('svault version'))
+    .addHelpText('after', examples('svault version', 'svault doctor    # compares it with the control plane'))
     .action(() => terminal.out(`${manifest.version}\n`));
 
 function commandAt(from: Command, [word, ...others]: readonly string[]): Command {
@@ -188,11 +206,11 @@ function commandAt(from: Command, [word, ...others]: readonly string[]): Command
 }
 
 const shortcutCommands = (action: Action): readonly Command[] => [
-  listTokens(action, 'ls').summary('list tokens: tokens list'),
+  listTokens(action, 'ls').summary('list the credentials: tokens list'),
   getToken(action).summary('print a credential: tokens get'),
-  createToken(action, 'add').summary('name a token and store its secret: tokens create'),
-  setToken(action).summary('replace a secret: tokens set'),
-  showToken(action).summary('show what is known of a token: tokens show'),
-  removeTokens(action).summary('delete tokens: tokens rm'),
-  addGrants(action, 'grant').summary('let an agent have credentials: grants add'),
+  createToken(action, 'add').summary('store a new credential: tokens create'),
+  setToken(action).summary('replace the secret of a credential: tokens set'),
+  showToken(action).summary('show a credential, without its secret: tokens show'),
+  removeTokens(action).summary('delete credentials: tokens rm'),
+  addGrants(action, 'grant').summary('grant an agent access to credentials: grants add'),
 ];

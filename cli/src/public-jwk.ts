@@ -22,6 +22,6 @@ export async function publicJwk(text: string): Promise<Recipient> {
   const { isUsableRecipient } = await import('@svault/shared/sealed');
   if (read.success && isUsableRecipient(read.data)) return read.data;
   throw usage(
-    'that is no public JWK of a key of P-256, P-384 or X25519; svault login --key prints one for the agent that it signs in',
+    'that is not a public JWK of a key of P-256, P-384 or X25519; svault login --key prints one for the agent that it signs in',
   );
 }

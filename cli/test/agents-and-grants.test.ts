@@ -45,7 +45,7 @@ describe('agents create', () => {
     const { code, out, err } = await svault('agents create --name builder --grants', 'github, npm,github');
     expect({ code, out }).toEqual({ code: 0, out: matching(/^svagent_\S+\n$/) });
     expect(err).toMatch(
-      /^builder \(agt_\S+\) is made; its key, which is shown this once:\nbuilder may have github until it is revoked\nbuilder may have npm until it is revoked\n$/,
+      /^builder \(agt_\S+\) is created; its key, which is shown only once:\nbuilder may have github until it is revoked\nbuilder may have npm until it is revoked\n$/,
     );
     expect(await statusFor(out.trim())).toBe(200);
     expect(await namesIn('grants list builder')).toEqual(['github', 'npm']);
@@ -72,8 +72,8 @@ describe('agents create', () => {
   test.each([
     [[], 'an agent needs a name: --name'],
     [['--name', ''], 'an agent needs a name: --name'],
-    [['--name', 'x', '--grants', 'github,a/b'], '“a/b” is no name of a token'],
-    [['--name', 'x', '--sealing-key', 'none'], 'that is no public JWK'],
+    [['--name', 'x', '--grants', 'github,a/b'], '“a/b” is not a name of a credential'],
+    [['--name', 'x', '--sealing-key', 'none'], 'that is not a public JWK'],
   ])('makes nothing with %j', async (args, said) => {
     const { code, out, err } = await svault('agents create', ...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -106,10 +106,10 @@ describe('an agent is meant', () => {
   });
 
   test.each([
-    ['Buildre', /^error: there is no agent Buildre; svault agents list shows those there are\n$/],
-    ['sINGLE', /^error: there is no agent sINGLE; like it: single\n$/],
-    ['agt_nobody', /^error: there is no agent agt_nobody; /],
-    ['../vault', /^error: there is no agent \.\.\/vault; /],
+    ['Buildre', /^error: there is no agent Buildre: svault agents list shows them all\n$/],
+    ['sINGLE', /^error: there is no agent sINGLE; did you mean single\?\n$/],
+    ['agt_nobody', /^error: there is no agent agt_nobody: /],
+    ['../vault', /^error: there is no agent \.\.\/vault: /],
   ])('not by %s: exit 4', async (reference, said) => {
     await svault('agents create --name single');
     expect(await svault('agents show', reference)).toEqual({ code: 4, out: '', err: matching(said) });
@@ -123,7 +123,7 @@ describe('an agent is meant', () => {
 describe('agents edit', () => {
   test('changes only the members that are given', async () => {
     const id = await made('before');
-    const err = 'before, now after, is changed\n';
+    const err = 'before, now after, is updated: name, mcp enabled\n';
     expect(await svault('agents edit before --name after --mcp')).toEqual({ code: 0, out: '', err });
     expect(await json('agents edit after --no-mcp')).toMatchObject({ id, name: 'after', mcpEnabled: false });
   });
@@ -144,7 +144,7 @@ describe('agents edit', () => {
     const whole = privateJwk.reveal();
     for (const [args, said] of [
       [['--sealing-key', JSON.stringify(whole)], /that is a private key/],
-      [['--sealing-key', JSON.stringify({ ...publicJwk, y: publicJwk.x })], /that is no public JWK/],
+      [['--sealing-key', JSON.stringify({ ...publicJwk, y: publicJwk.x })], /that is not a public JWK/],
       [['--sealing-key', '@/nowhere/there'], /^error: \/nowhere\/there cannot be read: /],
       [[], /nothing to change/],
     ] as const) {
@@ -227,7 +227,7 @@ describe('grants', () => {
     });
     const { out } = await svault('grants list ann');
     expect(out).toMatch(
-      /^SERVICE +STATUS +ENDS +REFRESH +MADE\ngithub +active +when revoked +auto +.+\nnpm /,
+      /^SERVICE +STATUS +ENDS +REFRESH +CREATED\ngithub +active +when revoked +auto +.+\nnpm /,
     );
     const err = 'ann may no longer have github\nann may no longer have npm\n';
     expect(await svault('grants rm ann github npm')).toEqual({ code: 0, out: '', err });
@@ -252,12 +252,12 @@ describe('grants', () => {
     ['59m', 'outside'],
     ['721h', 'outside'],
     ['0d', 'outside'],
-    ['99999d', 'no duration'],
+    ['99999d', 'is not a duration'],
     ['1', '--expires 1 has no unit'],
-    ['', 'no duration'],
-    ['1h1d', 'no duration'],
-    ['-1h', 'no duration'],
-    ['1.5h', 'no duration'],
+    ['', 'is not a duration'],
+    ['1h1d', 'is not a duration'],
+    ['-1h', 'is not a duration'],
+    ['1.5h', 'is not a duration'],
   ])('take no --expires %s: exit 2, and nothing is asked', async (text, said) => {
     const { code, out, err } = await svault(`grants add nobody github --expires=${text} --debug`);
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -95,7 +95,7 @@ describe('logins', () => {
     for (const name of ['c', '__proto__', 'constructor'])
       await expect(store.use(name)).rejects.toMatchObject({
         exit: 'usage',
-        message: `there is no login ${name}; svault context list shows those there are: a, b`,
+        message: `there is no login ${name}; svault context list shows them: a, b`,
       });
     await expect(store.remove('c')).rejects.toMatchObject({ exit: 'usage' });
   });
@@ -217,11 +217,11 @@ describe('files', () => {
 
   test('a folder or a pipe in the place of one', async () => {
     mkdirSync(join(folder, 'contexts.json'), { recursive: true });
-    await expect(store.list()).rejects.toThrow('contexts.json is no file');
+    await expect(store.list()).rejects.toThrow('contexts.json is not a file');
     folder = join(root, 'piped');
     mkdirSync(folder, { mode: 0o700 });
     execFileSync('mkfifo', ['-m', '600', join(folder, 'contexts.json')]);
-    await expect((await openStore()).list()).rejects.toThrow('contexts.json is no file');
+    await expect((await openStore()).list()).rejects.toThrow('contexts.json is not a file');
   });
 
   test('an address that keys must not go to is damage', async () => {

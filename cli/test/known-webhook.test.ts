@@ -229,7 +229,7 @@ describe('with SVAULT_KEY', () => {
   });
 
   test.each(['vault', 'http://vault.example', 'https://vault.example/?x', 'https://vault.example/#x'])(
-    'SVAULT_WEBHOOK_URL=%s is no address of a webhook',
+    'SVAULT_WEBHOOK_URL=%s is not the address of a webhook',
     async (SVAULT_WEBHOOK_URL) => {
       expect(await codeOf(store({ ...env, SVAULT_WEBHOOK_URL }))).toBe(2);
       expect(vault.received).toEqual([]);
@@ -252,7 +252,7 @@ describe('with SVAULT_KEY', () => {
     named = `${slow.url}/v1/store`;
     const slowly = { ...env, SVAULT_WEBHOOK_URL: slow.url };
     const options = { input: 'x', env: slowly, signal: stop.signal };
-    const err = 'github is named, and its secret may not be stored; svault set github stores it\n';
+    const err = 'github is created, but its secret may not be stored; svault set github stores it\n';
     expect(await person.svault(['add', 'github'], options)).toEqual({ code: 130, out: '', err });
   });
 });

@@ -158,7 +158,7 @@ describe('login by browser', () => {
     const { url: SVAULT_BASE_URL } = await fakeServer(() => ({ body }));
     const person = stage.stranger();
     const { PATH, opened } = desktop(person);
-    const err = expect.stringMatching(/^error: .* no plain https .*\n$/) as string;
+    const err = expect.stringMatching(/^error: .* not a plain https .*\n$/) as string;
     expect(await sitting(person, ['login'], { PATH, SVAULT_BASE_URL }).done).toEqual({
       code: 1,
       out: '',
@@ -275,7 +275,11 @@ describe('a session', () => {
     };
     await ends(() => signIn(person, 'work'));
     await ends(async () =>
-      expect(await person.svault(['logout'])).toEqual({ code: 0, out: '', err: 'work is forgotten here\n' }),
+      expect(await person.svault(['logout'])).toEqual({
+        code: 0,
+        out: '',
+        err: 'work is removed from this machine\n',
+      }),
     );
     expect(JSON.stringify(secretsOf(person))).not.toContain('svcli');
   });
@@ -287,7 +291,9 @@ describe('a session', () => {
     writeFileSync(path, contexts.replace(stage.pair.controlPlaneUrl(), 'http://127.0.0.1:1'));
     const { code, err } = await person.svault(['logout']);
     expect(code).toBe(0);
-    expect(err).toMatch(/^work is forgotten here\nits session at 127\.0\.0\.1:1 could not be ended /);
+    expect(err).toMatch(
+      /^work is removed from this machine\nits session at 127\.0\.0\.1:1 could not be ended /,
+    );
     expect((await person.svault(['whoami'])).code).toBe(3);
   });
 });

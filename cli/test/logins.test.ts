@@ -122,7 +122,7 @@ describe('login --key of an agent', () => {
     expect(await person.svault(['logout'])).toEqual({
       code: 0,
       out: '',
-      err: `reader and its sealing key are forgotten here\nits key is still good at ${new URL(base).host}, until an admin revokes it\n`,
+      err: `reader and its sealing key are removed from this machine\nits key stays valid at ${new URL(base).host} until an admin revokes it\n`,
     });
     expect(kept(person)).not.toContain(agent.key);
   });
@@ -167,17 +167,17 @@ describe('the login to act with', () => {
     expect(await person.svault(['whoami', ...flags], { env: { ...env } })).toEqual({
       code: 2,
       out: '',
-      err: 'error: there is no login sea; svault context list shows those there are: admin, reader\n',
+      err: 'error: there is no login sea; svault context list shows them: admin, reader\n',
     });
     const list = ['context', 'list', '--format', 'name', ...flags];
     expect(await person.svault(list, { env: { ...env } })).toMatchObject({ code: 0, out: 'admin\nreader\n' });
   });
 
   test.each([
-    ['', base, /^error: SVAULT_KEY is no key/],
-    ['svagent_short', base, /^error: SVAULT_KEY is no key/],
+    ['', base, /^error: SVAULT_KEY is not a key/],
+    ['svagent_short', base, /^error: SVAULT_KEY is not a key/],
     [newKey('svagent'), '', /^error: SVAULT_KEY needs SVAULT_BASE_URL/],
-    [newKey('svagent'), 'http://evil.example', /^error: http:\/\/evil\.example is no address/],
+    [newKey('svagent'), 'http://evil.example', /^error: http:\/\/evil\.example is not the address/],
     [newKey('svagent'), 'ftp://127.0.0.1', /^error: /],
   ])('SVAULT_KEY %j at %j: exit 2, and no other login acts', async (key, address, said) => {
     const env = { SVAULT_KEY: key, SVAULT_BASE_URL: address ?? '' };

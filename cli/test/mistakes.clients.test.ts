@@ -259,7 +259,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   'http at an address that others can reach': {
     make: () => said(ci, 'ls', { env: { SVAULT_BASE_URL: 'http://svault.example.org' } }),
-    names: /http:\/\/svault\.example\.org is no address of a control plane/,
+    names: /http:\/\/svault\.example\.org is not the address of a control plane/,
     next: 'use https://svault.example.org in SVAULT_BASE_URL',
   },
   'an address with a path': {

@@ -45,15 +45,15 @@ test('policies diff says what apply makes, apply makes it, and then there is not
     '  + max_usage {"limit":3}',
     '',
   ].join('\n');
-  const err = 'error: 4 changes would be made: svault policies apply\n';
+  const err = 'error: 4 changes would be applied by svault policies apply\n';
   expect(await reading(OFFICE, 'policies', 'diff')).toEqual({ code: 8, out: lines, err });
   expect((await svault('policies', 'list', '--format', 'name')).out).toBe('');
   expect(await reading(OFFICE, 'policies', 'apply')).toEqual({
     code: 0,
     out: lines,
-    err: '4 changes are made\n',
+    err: '4 changes applied\n',
   });
-  const nothing = { code: 0, out: '', err: 'nothing was to be changed\n' };
+  const nothing = { code: 0, out: '', err: 'nothing to change\n' };
   expect(await reading(OFFICE, 'policies', 'apply')).toEqual(nothing);
 
   const { out: exported } = await svault('policies', 'export');
@@ -153,7 +153,7 @@ test('a rule that the control plane refuses stops apply, which says what was mad
   const { code, out, err } = await reading(text, 'policies', 'apply');
   expect({ code, out }).toEqual({ code: 1, out: '+ policy good\n  + enabled\n  + max_usage {"limit":1}\n' });
   expect(err).toMatch(
-    /^1 of 2 changes were made; when mended, apply the file again\nerror: .*rules\.0\.limit.*\n$/,
+    /^1 of 2 changes were applied; correct the file and apply it again\nerror: .*rules\.0\.limit.*\n$/,
   );
 });
 

@@ -106,7 +106,7 @@ test.each([
   [['app', '--preset', 'github-app'], 'needs --field minter.appId=… and --field minter.installationId=…'],
   [
     ['x', '--preset', 'gcp-service-account', '--from-file', 'FILES/app.pem'],
-    'that is no key file of a service account',
+    'that is not the key file of a service account',
   ],
   [
     ['x', '--preset', 'oauth', '--type', 'TOTP', ...['--field', 'provider.tokenUrl=https://a.example']],

@@ -65,3 +65,33 @@ test('what can never work is made with a warning on stderr that names why', asyn
     'warning: hosted is proxy-only, so the agent cannot fetch it; it is used through a proxy: svault proxies create --service hosted\n',
   );
 });
+
+test('a noun alone lists, and a misspelt word behind it is still none', async () => {
+  expect(await svault('proxies')).toEqual(await svault('proxies', 'list'));
+  expect((await svault('px', '--format', 'name')).out).toBe(
+    (await svault('proxies', 'list', '--format', 'name')).out,
+  );
+  const wrong = await svault('proxies', 'shwo');
+  expect(wrong).toEqual({
+    code: 2,
+    out: '',
+    err: "error: unknown command 'shwo' (Did you mean show?)\n",
+  });
+  expect((await svault('proxies', '--help')).out).toContain('Without a command: list.');
+});
+
+test('the key of a proxy is no login, and a credential for proxies alone says how one is made', async () => {
+  const asProxy = await people.stranger().svault(['ls'], {
+    env: { SVAULT_BASE_URL: people.pair.controlPlaneUrl(), SVAULT_KEY: 'mcp_x' },
+  });
+  expect(asProxy).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^error: SVAULT_KEY is the key of a proxy \(mcp_…\), for MCP clients/),
+  });
+  const strict = ['--delivery', 'proxy-only', '--allow-host', 'mcp.example'];
+  await people.admin.svault(['add', 'strict', ...strict], { input: 'a secret that is long enough' });
+  const got = await svault('get', 'strict');
+  expect(got.code).not.toBe(0);
+  expect(got.err).toMatch(/through a proxy only; svault proxies create --name strict --service strict/);
+  expect(got.err).not.toMatch(/sealed/);
+});

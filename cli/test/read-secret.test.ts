@@ -81,7 +81,7 @@ describe('a secret', () => {
   });
 
   test('that is no text: exit 2, since it would be delivered as something else', async () => {
-    const refused = { exit: 'usage', message: expect.stringContaining('no UTF-8') as string };
+    const refused = { exit: 'usage', message: expect.stringContaining('not UTF-8') as string };
     await expect(read({}, [Uint8Array.of(0xff, 0xfe, 0x41)])).rejects.toMatchObject(refused);
     const path = file('binary', Uint8Array.of(0xc0, 0x80));
     await expect(read({ file: path })).rejects.toMatchObject(refused);

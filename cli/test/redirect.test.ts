@@ -150,18 +150,34 @@ test.each([
 describe('a webhook that lies', () => {
   const wrong = (body: unknown, type = ''): Answer => ({ body, headers: { 'content-type': type } });
   test.each<[string, Answer, RegExp]>([
-    ['nothing', wrong(''), /is no credential/],
-    ['a page', wrong('<html>', 'text/html'), /is no credential/],
-    ['no token', wrong({}), /is no credential/],
-    ['a number', wrong({ token: { ...TOKEN, accessToken: 1 } }), /is no credential/],
-    ['another token', wrong({ token: { ...TOKEN, serviceName: 'bank' } }), /of another token than github/],
-    ['no UTF-8', wrong(Buffer.from(JSON.stringify({ token: TOKEN })).fill(0xff, 30, 32)), /is no credential/],
-    ['a member twice', wrong(`{"token":{},${JSON.stringify({ token: TOKEN }).slice(1)}`), /is no credential/],
-    ['half a pair', wrong(JSON.stringify({ token: TOKEN }).replace('the-', '\\ud800')), /is no credential/],
+    ['nothing', wrong(''), /is not a credential/],
+    ['a page', wrong('<html>', 'text/html'), /is not a credential/],
+    ['no token', wrong({}), /is not a credential/],
+    ['a number', wrong({ token: { ...TOKEN, accessToken: 1 } }), /is not a credential/],
+    [
+      'another token',
+      wrong({ token: { ...TOKEN, serviceName: 'bank' } }),
+      /sent another credential than github/,
+    ],
+    [
+      'no UTF-8',
+      wrong(Buffer.from(JSON.stringify({ token: TOKEN })).fill(0xff, 30, 32)),
+      /is not a credential/,
+    ],
+    [
+      'a member twice',
+      wrong(`{"token":{},${JSON.stringify({ token: TOKEN }).slice(1)}`),
+      /is not a credential/,
+    ],
+    [
+      'half a pair',
+      wrong(JSON.stringify({ token: TOKEN }).replace('the-', '\\ud800')),
+      /is not a credential/,
+    ],
     ['more than anybody stores', wrong('x'.repeat(9 * 1024 * 1024)), /more than a svault would/],
     ['what is sealed, to nobody', wrong('a..b.c.d', 'application/jose'), /came sealed/],
     ['what is sealed, in capitals', wrong('a', 'Application/JOSE; x=y'), /came sealed/],
-    ['what is nearly sealed', wrong('a', 'application/jose+json'), /is no credential/],
+    ['what is nearly sealed', wrong('a', 'application/jose+json'), /is not a credential/],
     ['another success', { status: 204 }, /answered 204/],
     ['no refusal of its own', { status: 418, body: 'teapot' }, /answered 418/],
   ])('%s is no credential', async (_what, answer, said) => {

@@ -48,7 +48,7 @@ const grant = (more: object = {}): string =>
 const NO = JSON.stringify({ error: 'No.', code: 'UNAUTHENTICATED' });
 const RENEWAL = 'POST /api/cli/login/refresh';
 const INTERRUPTED = { code: 130, out: '', err: '' };
-const FORGOTTEN = { code: 0, out: '', err: 'work is forgotten here\n' };
+const FORGOTTEN = { code: 0, out: '', err: 'work is removed from this machine\n' };
 
 /** Without what an address is asked, without a key, after an answer that is none of a control plane. */
 const withoutProbes = (requests: readonly string[]): string[] =>
@@ -112,7 +112,7 @@ describe('logout', () => {
     keep('secrets.json', { secrets: {} });
     expect(await svault('logout')).toMatchObject({
       code: 0,
-      err: expect.stringMatching(/^work is forgotten here\n/),
+      err: expect.stringMatching(/^work is removed from this machine\n/),
     });
     expect(await whoami()).toMatchObject({ code: 3 });
     expect(asked).toEqual([]);
@@ -123,7 +123,9 @@ describe('logout', () => {
     handle = (_req, res) => void res.writeHead(500).end();
     const { code, err } = await svault('logout');
     expect(code).toBe(0);
-    expect(err).toMatch(/^work is forgotten here\nits session at \S+ could not be ended and goes on/);
+    expect(err).toMatch(
+      /^work is removed from this machine\nits session at \S+ could not be ended and stays valid/,
+    );
   });
 
   test('--dry-run shows what it would send, and sends and forgets nothing', async () => {

@@ -37,7 +37,7 @@ test('the keychain’s code is unpacked to a folder of this user alone, and mend
       env: { SVAULT_KEYCHAIN: '', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' },
     });
   const folder = join(stranger.dir, '.cache/svault/keyring');
-  // There is no keychain here, so the secrets go to a file; that takes the code that asks for one.
+  // There is not a keychain here, so the secrets go to a file; that takes the code that asks for one.
   const first = await signIn();
   expect(first.code).toBe(0);
   expect(first.err).toMatch(/D-?Bus/i);

@@ -188,9 +188,9 @@ describe('what cannot be stored leaves nothing behind, and is not quoted', () =>
     ['nothing to store, and a setting', ['--empty', '--allow-short-secret'], /--empty stores nothing/],
     ['a short secret for a proxy', ['--allow-host', 'a.example'], /80 bits.*--allow-short-secret/],
     ['a recipient that is a private key', recipient(x25519.privateJwk.reveal()), /that is a private key/],
-    ['a recipient that agrees on zeros', recipient({ ...OKP, crv: 'X25519' }), /no public JWK/],
-    ['a recipient that signs', recipient({ ...OKP, crv: 'Ed25519' }), /no public JWK/],
-    ['a recipient of another curve', recipient({ ...x25519.publicJwk, kty: 'EC' }), /no public JWK/],
+    ['a recipient that agrees on zeros', recipient({ ...OKP, crv: 'X25519' }), /not a public JWK/],
+    ['a recipient that signs', recipient({ ...OKP, crv: 'Ed25519' }), /not a public JWK/],
+    ['a recipient of another curve', recipient({ ...x25519.publicJwk, kty: 'EC' }), /not a public JWK/],
   ])('%s', async (what, args, said) => {
     const name = `bad ${what}`;
     const { code, out, err } = await svault(['add', name, ...args], { input: SECRET });
@@ -226,7 +226,7 @@ describe('what cannot be stored leaves nothing behind, and is not quoted', () =>
   test('a field’s file that is no text, which is named', async () => {
     const path = file('binary', Buffer.from([0xff, 0xfe, 0x00]));
     const args = ['add', 'x', '--type', 'SSHKey', '--field', `privateKey=@${path}`];
-    const err = `error: ${path} is no UTF-8 text; put it into base64 first\n`;
+    const err = `error: ${path} is not UTF-8 text; encode it in base64 first\n`;
     expect(await svault(args)).toEqual({ code: 2, out: '', err });
   });
 
@@ -234,7 +234,7 @@ describe('what cannot be stored leaves nothing behind, and is not quoted', () =>
     for (const name of ['a/b', '', '.', 'x'.repeat(129), 'a\u001b[31m'])
       expect(await svault(['add', name], { input: 'x' })).toMatchObject({
         code: 2,
-        err: expect.stringMatching(/is no name of a token/),
+        err: expect.stringMatching(/is not a name of a credential/),
       });
   });
 });
@@ -244,7 +244,7 @@ describe('a name that is taken', () => {
     await svault(['add', 'taken'], { input: 'first' });
     const { code, err } = await svault(['add', 'taken'], { input: 'second' });
     expect(code).toBe(1);
-    expect(err).toMatch(/there is a token taken already: svault set taken.*\[CONFLICT/);
+    expect(err).toMatch(/there is a credential taken already: svault set taken.*\[CONFLICT/);
     expect((await svault(['get', 'taken'])).out).toBe('first');
   });
 });

@@ -79,11 +79,13 @@ test('add says that a secret was not stored where the webhook refused it, and wh
   const { code, err } = await svault('add', 'github');
   expect(code).toBe(1);
   expect(err).toMatch(
-    /github is named, and its secret was not stored: .*; mend that and store it with svault set github, or remove the name with svault rm github/,
+    /github is created, but its secret was not stored: .*; mend that and store it with svault set github, or remove the name with svault rm github/,
   );
 });
 
 test('add leaves open whether a secret was stored where the webhook failed', async () => {
   stored = { status: 500, body: { error: 'no', code: 'INTERNAL' } };
-  expect((await svault('add', 'github')).err).toMatch(/github is named, and its secret may not be stored: /);
+  expect((await svault('add', 'github')).err).toMatch(
+    /github is created, but its secret may not be stored: /,
+  );
 });

@@ -61,7 +61,7 @@ describe('set', () => {
 
   test('fills what was only named', async () => {
     const named = await svault(['add', 'later', '--empty', '--format', 'name']);
-    const err = 'later is named and has no secret yet: svault set later stores it\n';
+    const err = 'later is created without a secret: svault set later stores it\n';
     expect(named).toEqual({ code: 0, out: 'later\n', err });
     expect(await svault(['get', '--check', 'later'])).toMatchObject({ code: 4, out: '' });
     expect(await json('tokens', 'up', 'later', '--value', 'x')).toEqual({ serviceName: 'later', version: 1 });
@@ -71,7 +71,7 @@ describe('set', () => {
   test('a name that there is not: says how to make it', async () => {
     const { code, err } = await svault(['set', 'nobody'], { input: 'x' });
     expect(code).toBe(4);
-    expect(err).toMatch(/there is no token nobody; svault ls/);
+    expect(err).toMatch(/there is no credential nobody: svault ls/);
   });
 
   describe('of what is restricted', () => {
@@ -290,7 +290,7 @@ describe('edit, history and store-ticket', () => {
   test('edit changes only the members that are given', async () => {
     await add('edited', '--name', 'One', '--notes', 'n', '--tags', 'a');
     const { code, out, err } = await svault(['tokens', 'edit', 'edited', '--name', 'Two', '--tags', '']);
-    expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'edited is changed\n' });
+    expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'edited is updated: display name, tags\n' });
     expect(await json('show', 'edited')).toMatchObject({ displayName: 'Two', notes: 'n', tags: [] });
     expect(await svault(['tokens', 'edit', 'edited'])).toMatchObject({ code: 2 });
     expect(await svault(['tokens', 'edit', 'nobody', '--name', 'x'])).toMatchObject({ code: 4 });
@@ -369,7 +369,9 @@ describe('while the webhook is away', () => {
     expect(await svault(['set', 'kept'], { input: 'x' })).toMatchObject({ code: 5, out: '' });
     const added = await svault(['add', 'half'], { input: 'x' });
     expect(added).toMatchObject({ code: 5, out: '' });
-    expect(added.err).toMatch(/half is named, and its secret may not be stored: .*; svault set half stores/);
+    expect(added.err).toMatch(
+      /half is created, but its secret may not be stored: .*; svault set half stores/,
+    );
     expect((await svault(['ls'])).err).toMatch(/the webhook said nothing of them/);
   });
 

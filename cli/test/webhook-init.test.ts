@@ -107,7 +107,7 @@ describe('the tunnel’s secret', () => {
   });
 
   test.each([
-    ['missing', '', /^error: TUNNEL_TOKEN: there is no secret.*--set TUNNEL_TOKEN=@FILE/],
+    ['missing', '', /^error: TUNNEL_TOKEN: .* is empty.*--set TUNNEL_TOKEN=@FILE/],
     [
       'a whole command line',
       `cloudflared service install ${TOKEN}`,
@@ -144,24 +144,24 @@ describe('missing and invalid answers', () => {
 
   test.each([
     ['custom', ['SV_WEBHOOK_URL=http://hook.example.org'], /must begin with https/],
-    ['custom', ['SV_WEBHOOK_URL=https://me:pw@hook.example.org'], /is no address of a webhook/],
-    ['custom', ['SV_WEBHOOK_URL=https://hook.example.org?x=1'], /is no address of a webhook/],
+    ['custom', ['SV_WEBHOOK_URL=https://me:pw@hook.example.org'], /is not the address of a webhook/],
+    ['custom', ['SV_WEBHOOK_URL=https://hook.example.org?x=1'], /is not the address of a webhook/],
     ['cloudflared', ['SV_WEBHOOK_URL=https://hook.example.org:8443'], /must have no port/],
     ['cloudflared', ['SV_WEBHOOK_URL=http://127.0.0.1'], /must begin with https/],
     ['ngrok', ['SV_WEBHOOK_URL=https://hook.ngrok.app/path'], /must be a domain by itself/],
     ['tailscale', ['SV_WEBHOOK_URL=https://hook.example.org'], /ts\.net/],
-    ['custom', ['SV_WEBHOOK_SERVICE_URL=ftp://x'], /is no address of a control plane/],
-    ['custom', ['SV_WEBHOOK_SERVICE_URL=https://x.test/$HOME'], /is no address of a control plane/],
+    ['custom', ['SV_WEBHOOK_SERVICE_URL=ftp://x'], /is not the address of a control plane/],
+    ['custom', ['SV_WEBHOOK_SERVICE_URL=https://x.test/$HOME'], /is not the address of a control plane/],
     ['custom', ['SVAULT_WEBHOOK_PORT=0'], /a port is a number/],
-    ['ngrok', ['SVAULT_WEBHOOK_PORT=80'], /there is no such value with ngrok/],
+    ['ngrok', ['SVAULT_WEBHOOK_PORT=80'], /ngrok has no such value/],
     ['custom', ['SV_EGRESS_ALLOW=a\nSV_LOG_LEVEL=x'], /only visible characters/],
     ['custom', ['SVAULT_WEBHOOK_IMAGE=x${y}'], /only visible characters/],
     [
       'custom',
       ['SVAULT_SOURCES=/nonexistent'],
-      /\/nonexistent is no checkout of svault: it has no compose\//,
+      /\/nonexistent is not a checkout of svault: it has no compose\//,
     ],
-    ['custom', ['SV_WEBHOOK_MASTER_KEY=x'], /there is no such value/],
+    ['custom', ['SV_WEBHOOK_MASTER_KEY=x'], /has no such value/],
     ['custom', ['SV_LOG_LEVEL=info', 'SV_LOG_LEVEL=debug'], /is there twice/],
     ['custom', ['hunter2'], /^error: --set takes KEY=VALUE; KEY is one of SV_WEBHOOK_URL, [^\n]*\n$/],
   ])('%s %j is refused in one line, and nothing is written', async (method, pairs, said) => {
@@ -183,7 +183,9 @@ describe('where something is', () => {
     );
     expect(readdirSync(folder)).toEqual(['README.md']);
     writeFileSync(join(folder, '.env'), 'MINE=1\n');
-    expect(await init('--method', 'custom', ...URLS, '--force')).toEqual(usageError(/\.env is no project’s/));
+    expect(await init('--method', 'custom', ...URLS, '--force')).toEqual(
+      usageError(/\.env was not written by svault/),
+    );
     expect(text('README.md')).toBe('mine\n');
   });
 
@@ -210,7 +212,7 @@ describe('where something is', () => {
     expect((await cloudflared('--set', `TUNNEL_TOKEN=@${tokenFile}`)).code).toBe(0);
     rmSync(join(folder, 'secrets/cloudflared.token'));
     const masterKey = text('secrets/master.key');
-    expect(await init('--force')).toEqual(usageError(/^error: TUNNEL_TOKEN: there is no secret/));
+    expect(await init('--force')).toEqual(usageError(/^error: TUNNEL_TOKEN: .* is empty/));
     const { code, err } = await init('--force', '--set', `TUNNEL_TOKEN=@${tokenFile}`);
     expect([code, err]).toEqual([0, expect.stringContaining('.gitignore, secrets/cloudflared.token to')]);
     expect(text('secrets/master.key')).toBe(masterKey);

@@ -88,7 +88,7 @@ describe('writeProject', () => {
   });
 
   it.each([
-    ['a link', () => symlinkSync(root, join(folder, 'secrets')), /is no folder, or a link to one/],
+    ['a link', () => symlinkSync(root, join(folder, 'secrets')), /is not a folder, or is a link to one/],
     [
       'open to others',
       () => mkdirSync(join(folder, 'secrets'), { mode: 0o755 }),

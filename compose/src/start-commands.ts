@@ -33,7 +33,7 @@ export async function runOnPair(words: readonly string[], dir: string): Promise<
   const cwd = process.env['INIT_CWD'] ?? process.cwd();
   const run: RunProgram = (program, ...subcommand) => {
     if (!existsSync(join(dir, 'control-plane.key')))
-      throw new Error(`there is no pair in ${dir} yet: npm start makes one`);
+      throw new Error(`there is no pair in ${dir} yet: npm start creates one`);
     const { env } = pairSettings(
       { dir, env: { SV_LOG_FORMAT: 'pretty' } },
       startPorts(process.env, keptPorts(dir)),

@@ -67,7 +67,7 @@ test('npm start -- backup writes both databases, and one of them restored is ser
 
 test('npm start -- says in one line that there is no pair yet, and lists its words for others', async () => {
   const none = await endedStart(elsewhere, 'owner-link');
-  const problem = `there is no pair in ${join(folder.path, '.svault')} yet: npm start makes one`;
+  const problem = `there is no pair in ${join(folder.path, '.svault')} yet: npm start creates one`;
   expect(none).toEqual({ code: 1, out: '', err: `svault: ${problem}\n` });
   const { code, out, err } = await endedStart(elsewhere, 'frobnicate');
   expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -85,8 +85,8 @@ async function called(client: ApiClient, resource: Resource, reference: string):
   throw new Failure(
     'notFound',
     alike.length === 0
-      ? `there is no ${one} ${reference}; svault ${many.replace(' ', '-')} list shows those there are`
-      : `there is no ${one} ${reference}; like it: ${listed(alike)}`,
+      ? `there is no ${one} ${reference}: svault ${many.replace(' ', '-')} list shows them all`
+      : `there is no ${one} ${reference}; did you mean ${listed(alike)}?`,
   );
 }
 

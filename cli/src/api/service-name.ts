@@ -12,7 +12,7 @@ export function serviceNameFrom(text: string): string {
   const name = text.normalize();
   if (isServiceName(name)) return name;
   throw usage(
-    `“${plainLine(text).slice(0, 150)}” is no name of a token: 1 to 128 characters, no “/”, no control characters, no spaces around it`,
+    `“${plainLine(text).slice(0, 150)}” is not a name of a credential: 1 to 128 characters, no “/”, no control characters, no spaces around it`,
   );
 }
 
@@ -33,5 +33,5 @@ export const tokenPath = (name: string): string => `/api/tokens/${encodeURICompo
 export const aboutToken = <T>(name: string, call: Promise<T>): Promise<T> =>
   orElse(call, (error) => {
     if (error.code !== 'NOT_FOUND') throw error;
-    throw error.saying(`there is no token ${name}; svault ls lists those there are`, 'notFound');
+    throw error.saying(`there is no credential ${name}: svault ls lists them`, 'notFound');
   });

@@ -8,6 +8,13 @@ export const flagOf = (option: string): string => `--${wordsOf(option).join('-')
 const wordsOf = (member: string): readonly string[] =>
   member.split(/(?=[A-Z])|-/).map((word) => word.toLowerCase());
 
+/** Says what a change changed. @param body of its request */
+export const updatedText = (called: string, body: object): string =>
+  `${called} is updated: ${Object.keys(body)
+    .filter((member) => member !== 'allowMissing')
+    .map((member) => wordsOf(member).join(' '))
+    .join(', ')}`;
+
 /**
  * A failure about members of a request in the words of the command line that they came from. Members that no flag or operand
  * of the command is called after keep their names, and so do those of a file.

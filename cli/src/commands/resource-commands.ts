@@ -6,6 +6,7 @@ import { given } from '../json-in.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { type Shape, printDone, printList, printOne } from '../output/print.ts';
 import { confirm } from '../secret-input/ask.ts';
+import { updatedText } from './option-flags.ts';
 
 /** Things of one kind, how the control plane describes one, and how they are printed. */
 export interface PrintedResource<T> {
@@ -51,7 +52,7 @@ export const editing =
     if (Object.keys(body).length === 0)
       throw usage(`nothing to change: svault help ${resource.many.replace(' ', '-')} edit lists the options`);
     const answer = await client.change({ method: 'PATCH', path: pathOf(resource, id), body, schema });
-    printDone(invocation, { said: `${name} is changed`, answer, name: reference });
+    printDone(invocation, { said: updatedText(name, body), answer, name: reference });
   };
 
 /**

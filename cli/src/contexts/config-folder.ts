@@ -50,7 +50,7 @@ export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw failed(`${path} cannot be made: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, error);
+    throw failed(`${path} cannot be created: ${systemReason(error)}; ${CHOOSE_ANOTHER}`, error);
   }
 }
 

@@ -109,7 +109,7 @@ export const unknownContext = (
   usage(
     contexts.length === 0
       ? `there is no login ${name}, and no other: svault login --base-url URL`
-      : `there is no login ${name}; svault context list shows those there are: ${contexts.map((context) => context.name).join(', ')}`,
+      : `there is no login ${name}; svault context list shows them: ${contexts.map((context) => context.name).join(', ')}`,
   );
 
 /** The logins of this user on this machine. Every method throws Failure for a file that is damaged or readable by others. */

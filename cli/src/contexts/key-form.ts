@@ -11,13 +11,19 @@ const FORMS: Readonly<Record<KeyKind, RegExp>> = {
 const SHOWN_CHARACTERS = 4;
 
 /** What a message may say of keys that are none; the text that was given is not in it, since it may be most of a key. */
-export const KEY_FORMS = 'svagent_… of an agent or svadmin_… of an admin';
+const KEY_FORMS = 'svagent_… of an agent or svadmin_… of an admin';
 
 /** Completes “SVAULT_KEY …” for a text that is no key, without the text. */
 export const problemOfKey = (text: string): string =>
   kindOfKey(text.replaceAll(/\s/g, '')) === undefined
-    ? `is no key: ${KEY_FORMS}`
+    ? formProblemOf(text)
     : 'has a line break or a space in it: export SVAULT_KEY="$(tr -d \'[:space:]\' < FILE)" takes them out';
+
+/** Completes “that …” for a text that has not the form of a login's key, without the text. */
+export const formProblemOf = (text: string): string =>
+  text.startsWith('mcp_')
+    ? `is the key of a proxy (mcp_…), for MCP clients at /api/proxy/mcp; the command line takes ${KEY_FORMS}`
+    : `is not a key: ${KEY_FORMS}`;
 
 /** @returns undefined for a text that is no key */
 export function kindOfKey(text: string): KeyKind | undefined {

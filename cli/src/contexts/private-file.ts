@@ -42,7 +42,7 @@ async function checkPrivate(file: FileHandle, path: string): Promise<void> {
     throw failed(`${path} ${message}`);
   };
   const found = await file.stat();
-  if (!found.isFile()) refused('is no file: move it out of the way');
+  if (!found.isFile()) refused('is not a file: move it away');
   if (found.uid !== (geteuid?.() ?? found.uid))
     refused('belongs to another user: delete it, or chown it to you');
   const mode = (found.mode & 0o777).toString(8);

@@ -101,7 +101,7 @@ export function networkFailure(error: unknown, { host }: URL): Failure {
     case 'EAI_AGAIN':
       return ofAddress(
         'unavailable',
-        `there is no address for ${host}; check its spelling, and that this machine is online`,
+        `there is no address for ${host}; check the spelling, and that this machine is online`,
         error,
       );
     case 'HPE_HEADER_OVERFLOW':

@@ -22,11 +22,13 @@ export function parseBaseUrl(text: string): string {
     const next =
       plain?.protocol === 'http:' ? `; use https://${plain.host} in SVAULT_BASE_URL or --base-url` : '';
     throw usage(
-      `${withoutSecrets(text)} is no address of a control plane: https://… is, and http:// on this machine alone${next}`,
+      `${withoutSecrets(text)} is not the address of a control plane: use https://…, or http:// on this machine${next}`,
     );
   }
   if (url.search !== '' || url.hash !== '')
-    throw usage(`${withoutSecrets(text)} has more behind it than a control plane’s address may`);
+    throw usage(
+      `${withoutSecrets(text)} has a query or a fragment, which the address of a control plane never has`,
+    );
   return url.href.replace(/\/+$/, '');
 }
 

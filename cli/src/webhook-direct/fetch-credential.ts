@@ -1,6 +1,6 @@
 import { shellWord } from '@svault/shared';
 import type { ApiClient } from '../api/api-client.ts';
-import { orElse } from '../failure.ts';
+import { type Failure, orElse } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { fetchDelivery } from './fetch-delivery.ts';
 import { type DeliveredToken, openDelivery } from './open-delivery.ts';
@@ -15,22 +15,24 @@ export async function fetchCredential(
     const { code } = error;
     const { kind } = client.login.context;
     if (code === 'NO_GRANT' && kind === 'agent') throw error.saying(withoutGrant(name));
-    const advice = adviceOn(code, name, kind);
+    const advice = adviceOn(error, name, kind);
     throw advice === undefined ? error : error.saying(`${error.message}; ${advice}`);
   });
   return openDelivery(delivery, client.login, name);
 }
 
 const withoutGrant = (name: string): string =>
-  `this agent has no grant for ${name}: svault ls lists those it has, and its owner makes one with svault grant AGENT ${shellWord(name)}`;
+  `this agent has no grant for ${name}: svault ls lists those it has, and its owner adds one with svault grant AGENT ${shellWord(name)}`;
 
 /** Where the one who refuses cannot know what the reader of it can do. */
-function adviceOn(code: string | undefined, name: string, kind: 'admin' | 'agent'): string | undefined {
+function adviceOn({ code, message }: Failure, name: string, kind: 'admin' | 'agent'): string | undefined {
   switch (code) {
     case 'DELIVERY_NOT_ALLOWED':
+      if (/through a proxy/.test(message))
+        return `svault proxies create --name ${shellWord(name)} --service ${shellWord(name)} --upstream-url URL creates one`;
       return kind === 'admin'
-        ? 'an admin’s login keeps no key that opens a sealed one: use it as the agent it is for'
-        : 'where it is sealed, its recipients and svault agents edit --sealing-key have to name this login’s key';
+        ? 'the login of an admin has no key that opens a sealed credential: get it as the agent that it is for'
+        : 'its recipients and svault agents edit --sealing-key have to name the key of this login';
     case 'GRANT_EXPIRED':
       return `here that is svault grant AGENT ${shellWord(name)}`;
     case 'EMPTY_TOKEN':

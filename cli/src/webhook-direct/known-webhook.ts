@@ -82,7 +82,7 @@ export async function mustNotBeAnother(
   const { own } = await knownTo(invocation, login);
   if (own === undefined || own === webhookUrl) return;
   if (webhookUrl === undefined)
-    throw failed(`the control plane points to ${shown}, which is no webhook. ${NOT_FETCHED}.`);
+    throw failed(`the control plane points to ${shown}, which is not a webhook. ${NOT_FETCHED}.`);
   await askAbout(invocation, own, webhookUrl, NOT_FETCHED);
   await rememberWebhook(invocation, login, webhookUrl);
 }

@@ -23,9 +23,7 @@ export async function openDelivery(
 ): Promise<DeliveredToken> {
   const token = isSealed(delivery) ? await unsealed(delivery, login, name) : plain(delivery);
   if (token.serviceName !== name)
-    throw failed(
-      `${delivery.from.host} gave out the credential of another token than ${name}; it is not shown`,
-    );
+    throw failed(`${delivery.from.host} sent another credential than ${name}; it is not shown`);
   return token;
 }
 
@@ -33,7 +31,7 @@ export async function openDelivery(
 function plain({ answer, from }: Delivery): DeliveredToken {
   const said = jsonIn(answer.bytes);
   if (!credentialEnvelopeSchema.safeParse(said).success)
-    throw failed(`what ${from.host} gave out is no credential; is that the webhook?`);
+    throw failed(`what ${from.host} sent is not a credential; is that the webhook?`);
   return (said as CredentialEnvelope).token;
 }
 

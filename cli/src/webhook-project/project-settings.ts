@@ -32,7 +32,7 @@ export function readPairs(method: TunnelMethod, pairs: readonly string[]): Reado
     if (name === undefined || value === undefined)
       throw usage(`--set takes KEY=VALUE; KEY is one of ${known.join(', ')}`);
     if (!known.includes(name))
-      throw usage(`--set ${name}: there is no such value with ${method}; there are ${known.join(', ')}`);
+      throw usage(`--set ${name}: ${method} has no such value; choose one of ${known.join(', ')}`);
     if (values.has(name)) throw usage(`--set ${name} is there twice`);
     values.set(name, value);
   }
@@ -44,7 +44,9 @@ export const readWebhookUrl = (method: TunnelMethod, text: string): string => {
   const address = parseWebhookUrl(text.trim().replace(/\/+$/, ''));
   const said = `SV_WEBHOOK_URL ${plainLine(text)}`;
   if (!address.ok || !isHarmless(address.url))
-    throw usage(`${said} is no address of a webhook: https://HOST, without query, fragment and user name`);
+    throw usage(
+      `${said} is not the address of a webhook: https://HOST, without query, fragment and user name`,
+    );
   const url = new URL(address.url);
   if (safeAddress(address.url) === undefined || (url.protocol === 'http:' && method !== 'custom'))
     throw usage(`${said} must begin with https://`);
@@ -56,7 +58,7 @@ export const readWebhookUrl = (method: TunnelMethod, text: string): string => {
 export const readServiceUrl = (text: string): string => {
   const url = parseBaseUrl(text.trim());
   if (!isHarmless(url))
-    throw usage(`SV_WEBHOOK_SERVICE_URL ${plainLine(text)} is no address of a control plane`);
+    throw usage(`SV_WEBHOOK_SERVICE_URL ${plainLine(text)} is not the address of a control plane`);
   return url;
 };
 
@@ -65,7 +67,7 @@ export const readOther = (name: string, text: string): string => {
   if (!isHarmless(value))
     throw usage(`--set ${name}: only visible characters, without white space and any of # $ " ' \` \\`);
   if (name === 'SVAULT_SOURCES' && !isCheckout(value))
-    throw usage(`--set ${name}: ${value} is no checkout of svault: it has no ${DOCKERFILE}`);
+    throw usage(`--set ${name}: ${value} is not a checkout of svault: it has no ${DOCKERFILE}`);
   if (
     name === 'SVAULT_WEBHOOK_PORT' &&
     !(/^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535)

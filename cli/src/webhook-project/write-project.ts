@@ -64,7 +64,7 @@ export async function writeProject(
   try {
     await makeFolder(folder, 0o700);
     const about = await stat(folder);
-    if (!about.isDirectory()) throw usage(`${folder} is no folder`);
+    if (!about.isDirectory()) throw usage(`${folder} is not a folder`);
     mustNotBeOfOthers(folder, about);
     for (const name of privateFolders) await makePrivateFolder(join(folder, name), giveTo, makeFolder);
     const staged: Staged[] = [];
@@ -106,7 +106,7 @@ async function makePrivateFolder(
 ): Promise<void> {
   await make(path, 0o700);
   const about = await lstat(path);
-  if (!about.isDirectory()) throw usage(`${path} is no folder, or a link to one; nothing was written`);
+  if (!about.isDirectory()) throw usage(`${path} is not a folder, or is a link to one; nothing was written`);
   if ((about.mode & 0o077) !== 0)
     throw usage(`others may look into ${path}: chmod 700 ${path}; nothing was written`);
   if (giveTo === undefined) return;

@@ -13,7 +13,7 @@ export interface BindOffer {
 }
 
 const ADDRESS_PROBLEMS: Readonly<Record<WebhookAddressRefusalReason, string>> = {
-  malformed: 'is no web address',
+  malformed: 'is not a web address',
   scheme: 'must start with https://',
   userinfo: 'must have no user name or password',
   query: 'must have no query',

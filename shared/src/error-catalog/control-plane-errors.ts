@@ -55,7 +55,7 @@ export const CONTROL_PLANE_ERRORS = {
       'This agent key (svagent_…) is malformed or has been revoked. Ask the owner of the agent for its current one.',
     meaning: 'The key is malformed, unknown or revoked.',
     remedy:
-      'Use the current key. An agent’s: svault agents reveal-key NAME. A proxy’s (mcp_…) is shown once, so a revoked proxy is made anew: svault proxies create. This client’s: svault login --key -.',
+      'Use the current key. An agent’s: svault agents reveal-key NAME. A proxy’s (mcp_…) is shown once, so a revoked proxy is replaced by a new one: svault proxies create. This client’s: svault login --key -.',
   },
   INVALID_REQUEST: {
     statuses: [400],
@@ -69,7 +69,7 @@ export const CONTROL_PLANE_ERRORS = {
     message: 'The service name is not valid: 1 to 128 characters, no "/", given once.',
     meaning:
       'What stands for the control plane is no name: empty, given twice, longer than 128 characters, or with a “/”.',
-    remedy: 'Mind the spelling; svault ls lists what there is.',
+    remedy: 'Check the spelling; svault ls lists the credentials.',
   },
   MCP_DISABLED: {
     statuses: [403],
@@ -96,7 +96,7 @@ export const CONTROL_PLANE_ERRORS = {
   NO_GRANT: {
     statuses: [404],
     message:
-      'This agent has no active grant for this service. GET /api/agents/credentials lists those it has; its owner makes one with svault grant AGENT SERVICE.',
+      'This agent has no active grant for this service. GET /api/agents/credentials lists those it has; its owner adds one with svault grant AGENT SERVICE.',
     mcpTool: true,
     meaning:
       'The agent has no grant for this service, or there is no such service; which of the two is not said.',
@@ -106,7 +106,7 @@ export const CONTROL_PLANE_ERRORS = {
   NOT_FOUND: {
     statuses: [404],
     meaning: 'There is nothing by that name or id that you may see.',
-    remedy: 'Mind the spelling, and which service and account you act in: svault whoami.',
+    remedy: 'Check the spelling, and which service and account you act in: svault whoami.',
   },
   POLICY_DENIED: {
     statuses: [403, 429],

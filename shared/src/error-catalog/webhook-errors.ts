@@ -50,7 +50,7 @@ export const WEBHOOK_ERRORS = {
   NOT_FOUND: {
     statuses: [404],
     meaning: 'The webhook stores nothing under that name.',
-    remedy: 'A grant can name a credential that was never stored. Store it, or mind the spelling.',
+    remedy: 'A grant can name a credential that was never stored. Store it, or check the spelling.',
   },
   METHOD_NOT_ALLOWED: {
     statuses: [405],

@@ -10,19 +10,31 @@ export const accountCommand = (action: Action): Command =>
     load: () => import('./actions.ts'),
     commands: {
       overview: {
-        says: 'say how the account is doing, in numbers',
-        examples: ['svault account overview', 'svault account overview --json'],
+        says: 'show the account in numbers',
+        examples: [
+          'svault account overview',
+          'svault account overview --json | jq .webhook',
+          'svault account overview --context work',
+        ],
         run: 'showOverview',
       },
       export: {
         says: 'print everything that the control plane keeps of the account as JSON, but no key and no event of the log (admin)',
         options: [['--to <file>', 'write it to a new file, which you alone can read']],
-        examples: ['svault account export --to account.json', 'svault account export | jq .agents'],
+        examples: [
+          'svault account export --to account.json',
+          'svault account export | jq .agents',
+          'svault account export | age -r age1example > account.json.age',
+        ],
         run: 'exportAccount',
       },
       password: {
         says: 'set your password, and end your other sessions; asks for the present one and the new one',
-        examples: ['svault account password'],
+        examples: [
+          'svault account password',
+          'svault account password --context work',
+          'svault sessions list    # the sessions that this ends',
+        ],
         run: 'setPassword',
       },
     },

@@ -25,7 +25,7 @@ const ADMIN_KEYS: PrintedResource<z.infer<typeof adminKeySchema>> = {
       { title: 'name', of: ({ name }) => name },
       { title: 'key', of: ({ keyPrefix }) => keyPrefix, whole: true },
       { title: 'last used', of: ({ lastUsedAt }, { time }) => time(lastUsedAt) || 'never', whole: true },
-      { title: 'made', of: ({ createdAt }, { time }) => time(createdAt), whole: true },
+      { title: 'created', of: ({ createdAt }, { time }) => time(createdAt), whole: true },
       { title: 'id', of: ({ id }) => id, whole: true },
       {
         title: 'from',
@@ -56,9 +56,9 @@ export const createAdminKey: Run<[], { readonly name?: string }> = async (invoca
   const body = { name };
   const answer = await client.change({ method: 'POST', path: ADMIN_KEY.path, body, schema: madeSchema });
   printSecret(invocation, {
-    said: `the admin key ${name} (${answer.adminKey.id}) is made`,
+    said: `the admin key ${name} (${answer.adminKey.id}) is created`,
     answer,
     name,
-    secret: { called: 'key', note: 'which is shown this once', text: answer.key },
+    secret: { called: 'key', note: 'which is shown only once', text: answer.key },
   });
 };

@@ -6,6 +6,7 @@ import { nameOrId } from '../../api/resource.ts';
 import { serviceNamesIn } from '../../api/service-name.ts';
 import { usage } from '../../failure.ts';
 import { given } from '../../json-in.ts';
+import { updatedText } from '../option-flags.ts';
 import { grantServices } from '../grants/grant-services.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -142,10 +143,10 @@ export const createAgent: Run<
 
 function sayMade(invocation: Invocation, answer: Made): void {
   const { id, name } = answer.agent;
-  const said = `${name} (${id}) is made`;
+  const said = `${name} (${id}) is created`;
   // As JSON it is printed with the grants that follow.
   if (invocation.flags.format === 'json') return say(invocation, said);
-  const secret = { called: 'key', note: 'which is shown this once', text: answer.apiKey };
+  const secret = { called: 'key', note: 'which is shown only once', text: answer.apiKey };
   printSecret(invocation, { said, name, secret });
 }
 
@@ -184,7 +185,11 @@ export const editAgent: Run<[agent: string], EditOptions> = async (invocation, [
   const answer = await client.change({ method: 'PATCH', path, body, schema: agentSchema });
   const called = answer.name === agent.name ? agent.name : `${agent.name}, now ${answer.name},`;
   const isRenamed = name !== undefined && reference !== agent.id;
-  printDone(invocation, { said: `${called} is changed`, answer, name: isRenamed ? answer.name : reference });
+  printDone(invocation, {
+    said: updatedText(called, body),
+    answer,
+    name: isRenamed ? answer.name : reference,
+  });
 };
 
 /**
@@ -245,7 +250,7 @@ export const rotateAgentKey: Run<[agent: string], { readonly yes?: true }> = asy
     said: `the former key of ${name} has ended`,
     answer,
     name: reference,
-    secret: { called: 'new key', note: 'which is shown this once', text: answer.apiKey },
+    secret: { called: 'new key', note: 'which is shown only once', text: answer.apiKey },
   });
 };
 

@@ -10,18 +10,32 @@ export function agentsCommand(action: Action): Command {
   agents
     .command('list')
     .description('list the agents')
-    .addHelpText('after', examples('svault agents list', 'svault agents list --json'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents list',
+        'svault agents list --format wide',
+        "svault agents list --json | jq -r '.[] | select(.lastUsedAt == null) | .name'    # never used",
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'listAgents'));
   agents
     .command('show')
     .description('show an agent, with its grants')
     .argument('<agent>', AGENT)
-    .addHelpText('after', examples('svault agents show ci'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents show ci',
+        'svault agents show agt_3kTMd8Q2sWv0bXh1pZ9aRg',
+        "svault agents show ci --json | jq '.grants[].serviceName'",
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'showAgent'));
   agents
     .command('create')
-    .summary('make an agent; its key is shown once')
-    .description('Make an agent. Its key is printed on stdout, this once; all else is said on stderr.')
+    .summary('create an agent; its key is shown once')
+    .description('Create an agent. Its key is printed on stdout, only once; everything else goes to stderr.')
     .option('--name <name>', 'what it is called (needed)')
     .option('--grants <services>', 'what it is granted at once, separated by commas')
     .option('--allow-missing', 'grant names of no credential yet, too')
@@ -48,7 +62,11 @@ export function agentsCommand(action: Action): Command {
     .option('--sealing-key <jwk>', `${SEALING_KEY}; none: forget it`)
     .addHelpText(
       'after',
-      examples('svault agents edit ci --mcp', 'svault agents edit ci --sealing-key @ci.jwk'),
+      examples(
+        'svault agents edit ci --mcp',
+        "svault agents edit ci --name build --description 'Nightly builds'",
+        'svault agents edit ci --sealing-key @ci.jwk',
+      ),
     )
     .action(action(() => import('./actions.ts'), 'editAgent'));
   agents
@@ -56,34 +74,69 @@ export function agentsCommand(action: Action): Command {
     .description('delete an agent, with its key and its grants, for good')
     .argument('<agent>', AGENT)
     .option('-y, --yes', 'do not ask')
-    .addHelpText('after', examples('svault agents rm ci', 'svault agents rm ci --yes'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents rm ci',
+        'svault agents suspend ci    # to be able to undo it',
+        'svault agents rm ci --yes',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'removeAgent'));
   agents
     .command('suspend')
     .alias('off')
     .description('refuse all requests of an agent until it is resumed')
     .argument('<agent>', AGENT)
-    .addHelpText('after', examples('svault agents suspend ci'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents suspend ci',
+        'svault agents list --format name | xargs -n 1 svault agents suspend    # every agent',
+        'svault agents suspend ci --json | jq -r .status',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'suspendAgent'));
   agents
     .command('resume')
     .alias('on')
     .description('let a suspended agent ask again')
     .argument('<agent>', AGENT)
-    .addHelpText('after', examples('svault agents resume ci'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents resume ci',
+        'svault agents show ci    # shows whether it is suspended',
+        'svault agents resume ci --json | jq -r .status',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'resumeAgent'));
   agents
     .command('rotate-key')
     .description('give an agent a new key, and print it; the former one ends at once')
     .argument('<agent>', AGENT)
     .option(...YES)
-    .addHelpText('after', examples('svault agents rotate-key ci'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents rotate-key ci',
+        'svault agents rotate-key ci --yes > ci.key',
+        'svault agents rotate-key ci --yes | gh secret set SVAULT_KEY',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'rotateAgentKey'));
   agents
     .command('reveal-key')
     .description('print the key of an agent once more; the log records it')
     .argument('<agent>', AGENT)
-    .addHelpText('after', examples('svault agents reveal-key ci'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault agents reveal-key ci',
+        'svault agents reveal-key ci > ci.key',
+        'svault agents reveal-key ci | ssh build svault login --key - --base-url https://svault.example.com',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'revealAgentKey'));
   return agents;
 }

@@ -6,7 +6,7 @@ export const auditCommand = (action: Action): Command =>
   nounCommand(action, {
     name: 'audit',
     summary: 'audit: what happened, and the proof that the log was not changed',
-    description: 'Audit: every access, denial and change, as a chain of hashes. Without a command: list.',
+    description: 'Audit: every access, denial and change, as a chain of hashes.',
     load: () => import('./actions.ts'),
     commands: {
       list: {
@@ -36,7 +36,11 @@ export const auditCommand = (action: Action): Command =>
       },
       verify: {
         says: 'follow the chain of hashes; exit 8 where the log was changed',
-        examples: ['svault audit verify', 'svault audit verify --json'],
+        examples: [
+          'svault audit verify',
+          'svault audit verify --json | jq .head    # to keep elsewhere, and compare',
+          'svault audit verify || svault webhook status',
+        ],
         run: 'verifyLog',
       },
     },

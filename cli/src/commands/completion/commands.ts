@@ -17,9 +17,9 @@ export const SHELLS = Object.keys(SCRIPTS) as Shell[];
  */
 export const completionCommand = (program: Command, { terminal }: Surroundings): Command =>
   new Command('completion')
-    .summary('print what makes a shell complete svault’s commands')
+    .summary('print the completion script of a shell')
     .description(
-      'Print what makes a shell complete svault’s commands, flags, and names of logins, credentials, agents and the like.',
+      'Print the script with which a shell completes commands, flags, and names of logins, credentials and agents.',
     )
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText(
@@ -44,5 +44,12 @@ export const completeNamesCommand = (action: Action): Command =>
   new Command('complete-names')
     .description('print names for the completion of a shell: at once, or none')
     .argument('<kind>', 'such as agents or services')
-    .addHelpText('after', examples('svault complete-names agents'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault complete-names agents',
+        'svault complete-names services | head -n 20',
+        'svault complete-names proxies --context work',
+      ),
+    )
     .action(action(() => import('./names.ts'), 'printNames'));

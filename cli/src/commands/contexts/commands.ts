@@ -6,9 +6,16 @@ export const contextCommands = (action: Action): readonly Command[] => [use(acti
 
 const use = (action: Action): Command =>
   new Command('use')
-    .description('make a login the current one')
+    .description('choose the current login')
     .argument('<name>', LOGIN)
-    .addHelpText('after', examples('svault use work'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault use work',
+        'svault context list    # the names to choose from',
+        'svault ls --context work    # for one command only',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'useContext'));
 
 function contexts(action: Action): Command {
@@ -20,19 +27,42 @@ function contexts(action: Action): Command {
     .command('list')
     .alias('ls')
     .description('list the logins that are kept')
-    .addHelpText('after', examples('svault context list'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault context list',
+        'svault context list --format wide',
+        'svault context list --format name | grep ci',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'listContexts'));
   context.addCommand(use(action));
   context
     .command('current')
     .description('print the name of the current login')
-    .addHelpText('after', examples('svault context current'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault context current',
+        'svault context current --json | jq -r .baseUrl',
+        'svault context current || svault login --base-url https://svault.example.com',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'showCurrentContext'));
   context
     .command('rm')
-    .description('forget a login here; at the control plane it goes on until it ends (see logout)')
+    .description(
+      'remove a login from this machine; at the control plane it stays valid until it expires (see logout)',
+    )
     .argument('<name>', LOGIN)
-    .addHelpText('after', examples('svault context rm work'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault context rm work',
+        'svault logout --context work    # ends it at the control plane as well',
+        'svault context rm work --format name',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'removeContext'));
   return context;
 }

@@ -77,7 +77,7 @@ async function overviewFindings(client: ApiClient): Promise<readonly Finding[]> 
         ),
       );
     return locked
-      ? warning('vault', 'it is locked: no credential is given out', 'svault vault unlock')
+      ? warning('vault', 'it is locked: no credential is delivered', 'svault vault unlock')
       : ok('vault', 'unlocked');
   });
   return [vault, ...findings];
@@ -116,7 +116,7 @@ async function webhookFindings(invocation: Invocation, client: ApiClient): Promi
       return warning(
         'binding',
         `background work leaves the webhook alone until ${plainLine(setAside.until)}: ${plainLine(setAside.reason)}`,
-        'its log and its machine say what makes it so; scheduled refreshes wait',
+        'its log says why; scheduled refreshes wait',
       );
     return rotationPending === true
       ? warning('binding', 'a new key is being agreed upon', 'svault webhook rotate-secret ends it')
@@ -136,7 +136,7 @@ async function asked(check: string, ask: () => Promise<Finding>): Promise<Findin
     const remedy =
       error.code === undefined
         ? 'svault doctor --debug shows each request'
-        : `svault explain ${error.code}${error.exit === 'denied' ? '; svault login signs in anew' : ''}`;
+        : `svault explain ${error.code}${error.exit === 'denied' ? '; svault login signs in again' : ''}`;
     return problem(check, `${error.message}${code}`, remedy);
   }
 }

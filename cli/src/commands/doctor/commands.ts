@@ -9,9 +9,9 @@ function wholeHours(text: string): number {
 /** `doctor` */
 export const doctorCommand = (action: Action): Command =>
   new Command('doctor')
-    .summary('look for what is wrong, and say what to do about it')
+    .summary('find problems and how to solve them')
     .description(
-      'Look for what is wrong, from this machine: clock, reachability, certificates, versions, binding, limits and backups; and say what to do about each. Exit 8 where something is.',
+      'Find problems from this machine: clock, reachability, certificates, versions, binding, limits and backups, each with what to do about it. Exit 8 if there is one.',
     )
     .option(
       '--backups <folder>',

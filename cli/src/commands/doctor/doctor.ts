@@ -72,7 +72,7 @@ function versionFinding(): Finding {
   const found = `svault ${manifest.version} on Node ${process.versions.node}, ${process.platform} ${process.arch}`;
   return Number(process.versions.node.split('.')[0]) >= Number(MIN_NODE)
     ? ok('client', found)
-    : problem('client', found, `take Node ${MIN_NODE} or newer`);
+    : problem('client', found, `install Node ${MIN_NODE} or newer`);
 }
 
 const API_VERSION = '1';
@@ -89,12 +89,12 @@ async function apiFinding(client: Awaited<ReturnType<typeof apiClient>>): Promis
           : warning(
               check,
               `the control plane speaks version ${version.slice(0, 20)}`,
-              'take the svault of its release',
+              'install the svault of its release',
             ),
       ),
     (error) => {
       if (error.exit === 'interrupted') throw error;
-      return warning(check, error.message, 'check the address: this may be no control plane');
+      return warning(check, error.message, 'check the address: this may not be a control plane');
     },
   );
 }

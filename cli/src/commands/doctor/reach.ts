@@ -71,7 +71,7 @@ function answerFinding(
   const said = typeof body === 'object' && body !== null && 'status' in body ? body.status : undefined;
   if (status === 200 && typeof said === 'string' && well.includes(said))
     return said === 'degraded'
-      ? warning(called, 'it serves, without its Redis', 'see to Redis: limits are kept by each process alone')
+      ? warning(called, 'it serves, without its Redis', 'check Redis: each process counts limits alone')
       : ok(called, `${url.host} answers in ${tookMs} ms`);
   if (status === 503) {
     const reason = reasonIn(answer);

@@ -12,6 +12,7 @@ export const execCommand = (action: Action): Command =>
       examples(
         'svault exec --with GITHUB_TOKEN=github -- gh repo list',
         'svault exec --with A=aws --with DB_PASSWORD=database -- ./deploy --fast',
+        "svault exec --with PGPASSWORD=database -- sh -c 'pg_dump shop > shop.sql'",
       ),
     )
     .addHelpText(

@@ -4,7 +4,7 @@ import { type Action, examples } from '../declare.ts';
 /** `explain` */
 export const explainCommand = (action: Action): Command =>
   new Command('explain')
-    .description('say what an error code means and what to do about it')
+    .description('explain an error code and what to do about it')
     .argument(
       '[code]',
       'such as TICKET_INVALID, an exit code of svault, or an HTTP status; without it, all codes',

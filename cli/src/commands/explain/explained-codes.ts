@@ -24,7 +24,7 @@ const EXIT_CODE_REMEDIES: Readonly<Record<ExitName, string>> = {
   failed: 'The line on stderr says why; --debug shows each request.',
   usage: 'The line on stderr says what would be right; so does --help behind the command.',
   denied: 'See who acts: svault whoami. Sign in, or take another login by --context.',
-  notFound: 'Mind the spelling: svault ls, svault agents list.',
+  notFound: 'Check the spelling: svault ls, svault agents list.',
   unavailable: 'svault vault status and svault webhook status say which of them it is.',
   empty: 'Store a value: svault set NAME.',
   rateLimited: 'Wait for the time that the line on stderr names.',

@@ -58,7 +58,7 @@ export const createFolder: Run<[], { readonly name?: string; readonly services?:
   const body = given({ name, serviceNames: services === undefined ? undefined : serviceNamesIn(services) });
   const client = await apiClient(invocation);
   const answer = await client.change({ method: 'POST', path: FOLDER.path, body, schema: folderSchema });
-  printDone(invocation, { said: `the folder ${name} (${answer.id}) is made`, answer, name });
+  printDone(invocation, { said: `the folder ${name} (${answer.id}) is created`, answer, name });
 };
 
 interface EditOptions {
@@ -108,7 +108,7 @@ export const grantFolder: Run<[folder: string, agent: string], GrantOptions> = a
   if (answer.skipped.length > 0)
     say(invocation, `${agent.name} had these already, and its grants stay: ${listed(answer.skipped)}`);
   printDone(invocation, {
-    said: names.length === 0 ? 'nothing is granted anew' : `${agent.name} may have ${listed(names)}`,
+    said: names.length === 0 ? 'nothing new is granted' : `${agent.name} may have ${listed(names)}`,
     answer,
     name: agentReference,
   });

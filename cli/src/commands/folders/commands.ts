@@ -13,26 +13,38 @@ export const foldersCommand = (action: Action): Command =>
     commands: {
       list: {
         says: 'list the folders',
-        examples: ['svault folders list', 'svault folders list --json'],
+        examples: [
+          'svault folders list',
+          'svault folders list --format wide',
+          "svault folders list --json | jq -r '.[].name'",
+        ],
         run: 'listFolders',
       },
       show: {
         says: 'show a folder, with the credentials in it',
         operands: { '<folder>': FOLDER },
-        examples: ['svault folders show build'],
+        examples: [
+          'svault folders show build',
+          "svault folders show build --json | jq -r '.serviceNames[]'",
+          'svault folders show build --format name',
+        ],
         run: 'showFolder',
       },
       create: {
-        says: 'make a folder',
+        says: 'create a folder',
         options: [
           ['--name <name>', 'what it is called (needed)'],
           ['--services <services>', 'the credentials in it, separated by commas'],
         ],
-        examples: ['svault folders create --name build --services github,npm'],
+        examples: [
+          'svault folders create --name build --services github,npm',
+          'svault folders create --name release    # empty; see folders edit --add',
+          'svault folders create --name build --services github --json | jq -r .id',
+        ],
         run: 'createFolder',
       },
       edit: {
-        says: 'change a folder; grants that were made from it stay',
+        says: 'change a folder; grants made from it stay',
         operands: { '<folder>': FOLDER },
         options: [
           ['--name <name>', 'what it is called from now on'],
@@ -40,21 +52,33 @@ export const foldersCommand = (action: Action): Command =>
           ['--add <services>', 'put these credentials in, separated by commas'],
           ['--remove <services>', 'take these credentials out, separated by commas'],
         ],
-        examples: ['svault folders edit build --add pypi', 'svault folders edit build --name release'],
+        examples: [
+          'svault folders edit build --add pypi',
+          'svault folders edit build --remove npm',
+          'svault folders edit build --name release',
+        ],
         run: 'editFolder',
       },
       rm: {
-        says: 'delete a folder; its credentials and the grants that were made from it stay',
+        says: 'delete a folder; its credentials and the grants made from it stay',
         operands: { '<folder>': FOLDER },
         options: [YES],
-        examples: ['svault folders rm build'],
+        examples: [
+          'svault folders rm build',
+          'svault folders show build    # what is in it',
+          'svault folders rm build --yes',
+        ],
         run: 'removeFolder',
       },
       grant: {
-        says: 'let an agent have each credential that is in a folder now',
+        says: 'grant an agent every credential that is in a folder now',
         operands: { '<folder>': FOLDER, '<agent>': 'name or id of the agent' },
         options: [FOR_HOW_LONG, REFRESH_POLICY],
-        examples: ['svault folders grant build ci', 'svault folders grant build ci --expires 1d'],
+        examples: [
+          'svault folders grant build ci',
+          'svault folders grant build ci --expires 1d',
+          "svault folders grant build ci --json | jq -r '.grants[].serviceName'",
+        ],
         run: 'grantFolder',
       },
     },

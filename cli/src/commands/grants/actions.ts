@@ -36,7 +36,7 @@ const GRANTS: Shape<Grant> = {
       whole: true,
     },
     { title: 'refresh', of: ({ refreshPolicy }) => refreshPolicy, whole: true },
-    { title: 'made', of: ({ createdAt }, { time }) => time(createdAt), whole: true },
+    { title: 'created', of: ({ createdAt }, { time }) => time(createdAt), whole: true },
     { title: 'folder', of: ({ sourceGroupId }) => sourceGroupId ?? '', wide: true },
     { title: 'id', of: ({ id }) => id, wide: true },
   ],

@@ -10,7 +10,7 @@ export const FOR_HOW_LONG = [
 /** The option of commands that make grants: who refreshes the credential. */
 export const REFRESH_POLICY = new Option(
   '--refresh-policy <policy>',
-  'auto: the agent gets no refresh token, and the control plane sees to refreshing (default: none)',
+  'auto: the agent gets no refresh token, and the control plane refreshes it (default: none)',
 ).choices(['none', 'auto']);
 
 /** `grants` and all below it. */
@@ -25,7 +25,14 @@ export function grantsCommand(action: Action): Command {
     .command('list')
     .description('list what an agent is granted, expired grants too')
     .argument('<agent>', AGENT)
-    .addHelpText('after', examples('svault grants list ci', 'svault grants list ci --json'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault grants list ci',
+        'svault grants list ci --format wide',
+        "svault grants list ci --json | jq -r '.[].serviceName'",
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'listGrants'));
   grants.addCommand(addGrants(action));
   grants
@@ -33,7 +40,14 @@ export function grantsCommand(action: Action): Command {
     .description('revoke grants of an agent; its next request is refused')
     .argument('<agent>', AGENT)
     .argument('<service...>', SERVICES)
-    .addHelpText('after', examples('svault grants rm ci github npm'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault grants rm ci github',
+        'svault grants rm ci github npm',
+        'svault grants list ci --format name | xargs svault grants rm ci    # all of them',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'removeGrants'));
   return grants;
 }
@@ -41,7 +55,7 @@ export function grantsCommand(action: Action): Command {
 /** `grants add`, and its shortcut `grant`. */
 export const addGrants = (action: Action, name = 'add'): Command =>
   new Command(name)
-    .description('let an agent have credentials')
+    .description('grant an agent access to credentials')
     .argument('<agent>', AGENT)
     .argument('<service...>', SERVICES)
     .option(...FOR_HOW_LONG)

@@ -39,6 +39,6 @@ function grantSeconds(text: string): number {
       ? `a grant holds for 1h to 30d, or with --expires never until it is revoked; ${text} is outside`
       : /^\d+$/.test(text)
         ? `--expires ${text} has no unit: --expires ${text}h is hours, --expires ${text}d days; svault grant --help has examples`
-        : `--expires ${text} is no duration; 90m, 1h, 1d12h, 30d and never are some: svault grant --help`,
+        : `--expires ${text} is not a duration such as 90m, 1h, 1d12h, 30d or never: svault grant --help`,
   );
 }

@@ -12,7 +12,11 @@ export const limitsCommand = (action: Action): Command =>
     commands: {
       list: {
         says: 'list the agents and proxies that are locked out now, the longest lockouts first',
-        examples: ['svault limits list', 'svault limits list --json'],
+        examples: [
+          'svault limits',
+          'svault limits list --format wide',
+          'svault limits list --json | jq length',
+        ],
         isDefault: true,
         run: 'listLockouts',
       },

@@ -119,7 +119,7 @@ async function begin(
   );
   const page = safeAddress(authorizeUrl);
   if (page === undefined || !OPENABLE.test(page.href))
-    throw failed(`${request.url.host} wants an address opened that is no plain https address`);
+    throw failed(`${request.url.host} asks to open an address that is not a plain https address`);
   if (!isPageOf(page, baseUrl))
     throw failed(
       `${request.url.host} wants a page of ${page.origin} opened, which is not opened; if that is the control plane’s own address, sign in there by --base-url`,

@@ -40,13 +40,23 @@ const login = (action: Action): Command =>
 
 const logout = (action: Action): Command =>
   new Command('logout')
-    .description('end the login at the control plane and forget it here')
-    .addHelpText('after', examples('svault logout', 'svault logout --context work'))
+    .description('end the login at the control plane and remove it from this machine')
+    .addHelpText(
+      'after',
+      examples(
+        'svault logout',
+        'svault logout --context work',
+        'svault context list --format name | xargs -n 1 svault logout --context    # all of them',
+      ),
+    )
     .action(action(() => import('./logout.ts'), 'logout'));
 
 const whoami = (action: Action): Command =>
   new Command('whoami')
     .alias('who')
-    .description('say who acts, and where')
-    .addHelpText('after', examples('svault whoami', 'svault whoami --json'))
+    .description('show who you are signed in as, and where')
+    .addHelpText(
+      'after',
+      examples('svault whoami', 'svault whoami --context work', 'svault whoami --json | jq -r .baseUrl'),
+    )
     .action(action(() => import('./whoami.ts'), 'whoami'));

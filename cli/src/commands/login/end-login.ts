@@ -40,10 +40,12 @@ export async function forget(
   { name, kind, baseUrl }: Pick<KeptContext, 'name' | 'kind' | 'baseUrl'>,
 ): Promise<void> {
   if (invocation.flags.dryRun === true)
-    return printDone(invocation, { said: `${name} would be forgotten here`, name });
+    return printDone(invocation, { said: `${name} would be removed from this machine`, name });
   const left = await store.remove(name);
   const what =
-    kind === 'agent' ? `${name} and its sealing key are forgotten here` : `${name} is forgotten here`;
+    kind === 'agent'
+      ? `${name} and its sealing key are removed from this machine`
+      : `${name} is removed from this machine`;
   printDone(invocation, { said: what, name, answer: { name, kind, baseUrl } });
   if (left !== undefined)
     say(invocation, `its secrets are still in the system’s keychain, which does not open (${left})`);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { atControlPlane } from '../../api/api-client.ts';
 import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext, AgentContext } from '../../contexts/context.ts';
-import { KEY_FORMS, kindOfKey, shownKey } from '../../contexts/key-form.ts';
+import { formProblemOf, kindOfKey, shownKey } from '../../contexts/key-form.ts';
 import { usage } from '../../failure.ts';
 import { endWhereDry } from '../../http/dry-run.ts';
 import { sendWithRetries } from '../../http/send-with-retries.ts';
@@ -32,7 +32,7 @@ export async function keyLogin(invocation: Invocation, wanted: WantedKeyLogin): 
   const source = given === '-' ? { file: given } : { argument: given };
   const key = (await readSecret(invocation, { question: 'Key', ...source })).trim();
   const kind = kindOfKey(key);
-  if (kind === undefined) throw usage(`that is no key: ${KEY_FORMS}`);
+  if (kind === undefined) throw usage(`that ${formProblemOf(key)}`);
   if (kind === 'admin' && sealingCurve !== undefined) throw usage(ONLY_AGENTS);
   await (kind === 'admin' ? adminLogin(invocation, wanted, key) : agentLogin(invocation, wanted, key));
 }

@@ -20,9 +20,6 @@ export const logout: Run = async (invocation) => {
   await forget(invocation, store, context);
   const { host } = new URL(context.baseUrl);
   if (left !== undefined)
-    say(
-      invocation,
-      `its session at ${host} could not be ended and goes on until it ends by itself (${left})`,
-    );
-  else if (!isSession) say(invocation, `its key is still good at ${host}, until an admin revokes it`);
+    say(invocation, `its session at ${host} could not be ended and stays valid until it expires (${left})`);
+  else if (!isSession) say(invocation, `its key stays valid at ${host} until an admin revokes it`);
 };

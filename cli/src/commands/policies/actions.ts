@@ -115,7 +115,7 @@ export const diffPolicies: Run<[readonly string[]]> = async (invocation, [files]
   const steps = await planFor(await apiClient(invocation), written);
   printSteps(invocation, steps);
   if (steps.length === 0) return say(invocation, 'nothing would change');
-  throw new Failure('differs', `${count(steps)} would be made: svault policies apply`);
+  throw new Failure('differs', `${count(steps)} would be applied by svault policies apply`);
 };
 
 /** `policies apply FILE…` */
@@ -143,9 +143,9 @@ export const applyPolicies: Run<[readonly string[]]> = async (invocation, [files
   } finally {
     printSteps(invocation, done);
     if (done.length < steps.length)
-      say(invocation, `${done.length} of ${count(steps)} were made; when mended, apply the file again`);
+      say(invocation, `${done.length} of ${count(steps)} were applied; correct the file and apply it again`);
   }
-  say(invocation, steps.length === 0 ? 'nothing was to be changed' : `${count(steps)} are made`);
+  say(invocation, steps.length === 0 ? 'nothing to change' : `${count(steps)} applied`);
 };
 
 const count = ({ length }: readonly Step[]): string => (length === 1 ? '1 change' : `${length} changes`);

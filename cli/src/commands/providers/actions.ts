@@ -7,6 +7,7 @@ import { given } from '../../json-in.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { printDone } from '../../output/print.ts';
 import { readSecret } from '../../secret-input/read-secret.ts';
+import { updatedText } from '../option-flags.ts';
 import { type PrintedResource, listing, removing } from '../resource-commands.ts';
 
 const providerSchema = z.looseObject({
@@ -31,7 +32,7 @@ const PROVIDERS: PrintedResource<z.infer<typeof providerSchema>> = {
       { title: 'id', of: ({ id }) => id, whole: true },
     ],
     name: nameOrId(all),
-    none: 'there are no providers: tokens are refreshed by the webhook alone',
+    none: 'there are no providers: the webhook alone refreshes credentials',
   }),
 };
 
@@ -40,7 +41,7 @@ export const listProviders = listing(PROVIDERS);
 /** `providers rm PROVIDER` */
 export const removeProvider = removing(PROVIDER, {
   question: ({ name }) =>
-    `Delete the provider ${name} with its secret? Tokens of it are no longer refreshed.`,
+    `Delete the provider ${name} with its secret? Its credentials are no longer refreshed.`,
   said: ({ name }) => `the provider ${name} is deleted, with its secret`,
 });
 
@@ -108,7 +109,7 @@ export const editProvider: Run<[string], Options & { readonly newSecret?: true }
     throw usage('nothing to change: svault help providers edit lists the options');
   const path = pathOf(PROVIDER, id);
   const answer = await client.change({ method: 'PATCH', path, body, secretMembers, schema: providerSchema });
-  printDone(invocation, { said: `the provider ${name} is changed`, answer, name: reference });
+  printDone(invocation, { said: updatedText(`the provider ${name}`, body), answer, name: reference });
 };
 
 async function authMethodOf(client: Awaited<ReturnType<typeof apiClient>>, id: string): Promise<string> {

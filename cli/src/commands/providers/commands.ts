@@ -7,31 +7,39 @@ export const providersCommand = (action: Action): Command =>
     name: 'providers',
     summary: 'providers: OAuth clients that the control plane authenticates (admin)',
     description:
-      'Providers: OAuth clients whose secret the control plane holds, for tokens that the webhook cannot refresh alone. Their secrets go in and never out.',
+      'Providers: OAuth clients whose secret the control plane holds, for credentials that the webhook cannot refresh alone. Their secrets go in and never out.',
     load: () => import('./actions.ts'),
     commands: {
       list: {
         says: 'list the providers, without their secrets',
-        examples: ['svault providers list', 'svault providers list --json'],
+        examples: [
+          'svault providers list',
+          'svault providers list --format wide',
+          "svault providers list --json | jq -r '.[].tokenUrl'",
+        ],
         run: 'listProviders',
       },
       create: {
         says: 'add a client of an OAuth provider; asks for its secret, or reads it',
         options: [
           ['--name <name>', 'what it is called (needed)'],
-          ['--token-url <url>', 'the token endpoint (needed), byte for byte as it is stored with the token'],
-          ['--client-id <id>', 'the client (needed), as it is stored with the token'],
+          [
+            '--token-url <url>',
+            'the token endpoint (needed), byte for byte as it is stored with the credential',
+          ],
+          ['--client-id <id>', 'the client (needed), as it is stored with the credential'],
           AUTH_METHOD,
           ...SECRET,
         ],
         examples: [
           'svault providers create --name id --token-url https://id.example.org/token --client-id svault',
+          'svault providers create --name id --token-url https://id.example.org/token --client-id svault < secret.txt',
           'svault providers create --name id --token-url https://id.example.org/token --client-id svault --auth-method private_key_jwt --from-file key.pem',
         ],
         run: 'createProvider',
       },
       edit: {
-        says: 'change a provider; another token URL, client or way to authenticate takes the secret anew',
+        says: 'change a provider; another token URL, client or way to authenticate needs the secret again',
         operands: { '<provider>': PROVIDER },
         options: [
           ['--name <name>', 'what it is called from now on'],
@@ -44,6 +52,7 @@ export const providersCommand = (action: Action): Command =>
         examples: [
           'svault providers edit id --name identity',
           'svault providers edit id --new-secret < secret.txt',
+          'svault providers edit id --auth-method private_key_jwt --from-file key.pem',
         ],
         run: 'editProvider',
       },
@@ -51,7 +60,11 @@ export const providersCommand = (action: Action): Command =>
         says: 'delete a provider with its secret',
         operands: { '<provider>': PROVIDER },
         options: [YES],
-        examples: ['svault providers rm id'],
+        examples: [
+          'svault providers rm id',
+          'svault providers rm id --yes',
+          'svault providers list    # the names',
+        ],
         run: 'removeProvider',
       },
     },

@@ -60,7 +60,7 @@ const PROXIES: PrintedResource<z.infer<typeof proxySchema>> = {
         wide: true,
       },
       { title: 'key', of: ({ keyPrefix }) => keyPrefix, wide: true },
-      { title: 'made', of: ({ createdAt }, { time }) => time(createdAt), wide: true },
+      { title: 'created', of: ({ createdAt }, { time }) => time(createdAt), wide: true },
     ],
     name: nameOrId(all),
     none: 'there are no proxies yet: svault proxies create --name NAME --upstream-url URL --service SERVICE',
@@ -134,7 +134,7 @@ export const createProxy: Run<[], ProxyOptions & { readonly auth?: 'token' | 'sv
   const answer = await client.change({ method: 'POST', path: PROXY.path, body, schema: madeSchema });
   const { proxy, key } = answer;
   printSecret(invocation, {
-    said: `the proxy ${name} (${proxy.id}) is made, for MCP clients at ${client.login.context.baseUrl}/api/proxy/mcp`,
+    said: `the proxy ${name} (${proxy.id}) is created, for MCP clients at ${client.login.context.baseUrl}/api/proxy/mcp`,
     answer,
     name,
     secret: { called: 'key', text: key },

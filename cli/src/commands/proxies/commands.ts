@@ -19,12 +19,16 @@ export const proxiesCommand = (action: Action): Command =>
       show: {
         says: 'show a proxy',
         operands: { '<proxy>': PROXY },
-        examples: ['svault proxies show linear'],
+        examples: [
+          'svault proxies show linear',
+          'svault proxies show prx_3kTMd8Q2sWv0bXh1pZ9aRg',
+          'svault proxies show linear --json | jq -r .upstreamUrl',
+        ],
         run: 'showProxy',
       },
       create: {
-        says: 'Make a proxy. Its key is printed on stdout; all else is said on stderr.',
-        summary: 'make a proxy, and print its key',
+        says: 'Create a proxy. Its key is printed on stdout; everything else goes to stderr.',
+        summary: 'create a proxy and print its key',
         options: [
           ['--name <name>', 'what it is called (needed)'],
           ['--upstream-url <url>', 'the MCP server (needed), such as https://mcp.example.com/mcp'],
@@ -65,21 +69,33 @@ export const proxiesCommand = (action: Action): Command =>
       'reveal-key': {
         says: 'print the key of a proxy once more; the log records it',
         operands: { '<proxy>': PROXY },
-        examples: ['svault proxies reveal-key linear'],
+        examples: [
+          'svault proxies reveal-key linear',
+          'svault proxies reveal-key linear > linear.key',
+          'svault audit --proxy linear --type key-revealed    # who did so before',
+        ],
         run: 'revealProxyKey',
       },
       revoke: {
         says: 'end the key of a proxy for good, and keep the proxy for the record',
         operands: { '<proxy>': PROXY },
         options: [YES],
-        examples: ['svault proxies revoke linear'],
+        examples: [
+          'svault proxies revoke linear',
+          'svault proxies revoke linear --yes    # in a script',
+          'svault audit --proxy linear --limit 10    # who used it last',
+        ],
         run: 'revokeProxy',
       },
       rm: {
         says: 'delete a proxy; its key ends at once',
         operands: { '<proxy>': PROXY },
         options: [YES],
-        examples: ['svault proxies rm linear'],
+        examples: [
+          'svault proxies rm linear',
+          'svault proxies revoke linear    # keeps it for the record',
+          'svault proxies rm linear --yes',
+        ],
         run: 'removeProxy',
       },
     },

@@ -24,7 +24,11 @@ export const sessionsCommand = (action: Action): Command =>
         alias: 'end',
         operands: { '<session>': 'its id, or what its client called itself' },
         options: [YES],
-        examples: ['svault sessions rm ses_3kTMd8Q2sWv0bXh1pZ9aRg'],
+        examples: [
+          'svault sessions rm ses_3kTMd8Q2sWv0bXh1pZ9aRg',
+          'svault sessions end ses_3kTMd8Q2sWv0bXh1pZ9aRg --yes',
+          'svault sessions list    # the ids',
+        ],
         run: 'removeSession',
       },
     },

@@ -14,6 +14,7 @@ import {
   storeAddressSchema,
   storeDestination,
 } from '../../webhook-direct/store-secret.ts';
+import { updatedText } from '../option-flags.ts';
 import { type DescriptionOptions, describedBy, versionToReplace } from './options.ts';
 import { tokenSchema } from './token.ts';
 
@@ -26,7 +27,7 @@ export const editToken: Run<[string], DescriptionOptions> = async (invocation, [
   const client = await apiClient(invocation);
   const change = client.change({ method: 'PATCH', path: tokenPath(name), body, schema: tokenSchema });
   const answer = await aboutToken(name, change);
-  printDone(invocation, { said: `${name} is changed`, answer, name });
+  printDone(invocation, { said: updatedText(name, body), answer, name });
 };
 
 const removalSchema = z.looseObject({ serviceName: z.string(), webhook: z.string() });
@@ -90,7 +91,7 @@ function doneOf(name: string, { outcome, expiryTime }: RefreshAnswer): string | 
     case 'refreshed':
       return `${name} is refreshed${expiryTime === undefined ? '' : `, and holds until ${expiryTime}`}`;
     case 'accepted':
-      return `the webhook sees to ${name}; svault show ${name} tells when it is done`;
+      return `the webhook refreshes ${name}; svault show ${name} shows when it is done`;
     default:
       return undefined;
   }
@@ -100,7 +101,7 @@ function problemOf(name: string, { outcome, providerReason }: RefreshAnswer): st
   const said = providerReason === undefined ? '' : ` (${plainLine(providerReason)})`;
   switch (outcome) {
     case 'failed':
-      return `the provider of ${name} gave no new token${said}; the former one is kept: svault tokens refresh ${name} tries again`;
+      return `the provider of ${name} gave no new token${said}; the old one is kept: svault tokens refresh ${name} tries again`;
     case 'not_refreshable':
       return `${name} cannot be refreshed: it was stored without a provider or without a refresh token`;
     case 'provider_not_configured':

@@ -6,9 +6,9 @@ import { TOKEN_TYPES, addSecretOptions } from './options.ts';
 export function tokensCommand(action: Action): Command {
   const tokens = new Command('tokens')
     .alias('tk')
-    .summary('tokens: what credentials are called, and their secrets')
+    .summary('tokens: the credentials, by name, and their secrets')
     .description(
-      'Tokens: what credentials are called and how they are described, which the control plane knows; and their secrets, which the webhook alone has.',
+      'Credentials: their names and descriptions, which the control plane has, and their secrets, which only the webhook has.',
     );
   for (const command of [
     listTokens(action),
@@ -28,7 +28,7 @@ export function tokensCommand(action: Action): Command {
 
 export const listTokens = (action: Action, name = 'list'): Command =>
   new Command(name)
-    .description('list the tokens; as an agent, what it is granted')
+    .description('list the credentials; as an agent, those it is granted')
     .addHelpText('after', examples('svault ls', 'svault ls --format wide', 'svault tokens list --json'))
     .action(action(() => import('./list-and-show.ts'), 'listTokens'));
 
@@ -51,20 +51,29 @@ export const getToken = (action: Action, name = 'get'): Command =>
 
 export const showToken = (action: Action, name = 'show'): Command =>
   new Command(name)
-    .description('show how a token is described and what the webhook says of it; never the secret')
+    .description('show a credential: its description and what the webhook knows of it, never the secret')
     .argument('<service>', SERVICE)
-    .addHelpText('after', examples('svault show github', 'svault show github --json'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault show github',
+        'svault show github --json | jq .webhook.allowedHosts',
+        'svault show github --json | jq -r .webhook.version    # for set --if-version',
+      ),
+    )
     .action(action(() => import('./list-and-show.ts'), 'showToken'));
 
 export const createToken = (action: Action, name = 'create'): Command =>
   addDescription(
     addSecretOptions(
       new Command(name)
-        .description('name a token and store its secret at the webhook; asks for the secret, or reads it')
+        .description(
+          'create a credential and store its secret at the webhook; asks for the secret, or reads it',
+        )
         .argument('<service>', SERVICE)
         .addOption(new Option('--type <type>', 'what it is (default: PlainText)').choices(TOKEN_TYPES)),
     )
-      .option('--empty', 'name it only; its secret comes later, by set')
+      .option('--empty', 'create the name only; store its secret later with set')
       .addHelpText(
         'after',
         examples(
@@ -104,49 +113,74 @@ export const setToken = (action: Action, name = 'set'): Command =>
 const editToken = (action: Action): Command =>
   addDescription(
     new Command('edit')
-      .description('change how a token is described (admin); options that are not given stay')
+      .description('change the description of a credential (admin); options that are not given stay')
       .argument('<service>', SERVICE),
   )
     .addHelpText(
       'after',
       examples(
         'svault tokens edit github --tags ci,release',
-        'svault tokens edit github --description "releases"',
+        'svault tokens edit github --description "Pushes releases; read and write"',
+        "svault tokens edit github --notes 'Owner: platform team' --name GitHub",
       ),
     )
     .action(action(() => import('./actions.ts'), 'editToken'));
 
 export const removeTokens = (action: Action, name = 'rm'): Command =>
   new Command(name)
-    .description('delete tokens, every grant for them, and their records at the webhook (admin)')
+    .description('delete credentials, their grants, and their secrets at the webhook (admin)')
     .argument('<service...>', SERVICE)
     .option('-y, --yes', 'do not ask')
-    .addHelpText('after', examples('svault rm github', 'svault rm github npm --yes'))
+    .addHelpText(
+      'after',
+      examples('svault rm github', 'svault rm github npm', 'svault rm old-token --yes    # in a script'),
+    )
     .action(action(() => import('./actions.ts'), 'removeTokens'));
 
 const refreshToken = (action: Action): Command =>
   new Command('refresh')
-    .description('have the webhook refresh a token at its provider (admin)')
+    .description('refresh a credential at its provider now (admin)')
     .argument('<service>', SERVICE)
-    .addHelpText('after', examples('svault tokens refresh crm'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault tokens refresh crm',
+        'svault tokens refresh crm --json | jq -r .outcome',
+        'svault tokens refresh crm || svault tokens history crm --limit 5',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'refreshToken'));
 
 const tokenHistory = (action: Action): Command =>
   new Command('history')
-    .description('list what happened with a token, newest first')
+    .description('list what happened to a credential, newest first')
     .argument('<service>', SERVICE)
     .option('--limit <count>', 'how many', '50')
-    .addHelpText('after', examples('svault tokens history github --limit 10'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault tokens history github --limit 10',
+        'svault tokens history github --format wide    # with ids and exact times',
+        "svault tokens history github --json | jq '.[].eventType'",
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'tokenHistory'));
 
 const storeTicket = (action: Action): Command =>
   new Command('store-ticket')
     .description(
-      'print an address and a ticket with which the secret of a token can be stored once, by their holder',
+      'print an address and a one-time ticket with which somebody else can store the secret of a credential',
     )
     .argument('<service>', SERVICE)
     .option('--if-version <version>', 'only where the webhook holds this version; 0: none')
-    .addHelpText('after', examples('svault tokens store-ticket github --if-version 0'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault tokens store-ticket github',
+        'svault tokens store-ticket github --if-version 0    # only if nothing is stored yet',
+        'svault tokens store-ticket github --json | jq -r .url',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'storeTicket'));
 
 const addDescription = (command: Command): Command =>
@@ -156,4 +190,4 @@ const addDescription = (command: Command): Command =>
     .option('--notes <text>', 'what else is to be known')
     .option('--tags <tags>', 'separated by commas; an empty text: none');
 
-const SERVICE = 'what the token is called';
+const SERVICE = 'name of the credential';

@@ -54,7 +54,7 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
   );
   if (record === undefined)
     return printDone(invocation, {
-      said: `${name} is named and has no secret yet: svault set ${name} stores it`,
+      said: `${name} is created without a secret: svault set ${name} stores it`,
       answer: { token },
       name,
     });
@@ -87,7 +87,7 @@ const named = <T>(name: string, created: Promise<T>): Promise<T> =>
   orElse(created, (error) => {
     if (error.code !== 'CONFLICT') throw error;
     throw error.saying(
-      `there is a token ${name} already: svault set ${name} replaces its secret, and svault tokens edit ${name} how it is described`,
+      `there is a credential ${name} already: svault set ${name} replaces its secret, svault tokens edit ${name} changes its description`,
       'failed',
     );
   });
@@ -99,7 +99,7 @@ const filled = <T>(invocation: Invocation, name: string, stored: Promise<T>): Pr
   orElse(stored, (error) => {
     const { code } = error;
     const isRefused = code !== undefined && !UNDECIDED.includes(code);
-    const half = `${name} is named, and its secret ${isRefused ? 'was not stored' : 'may not be stored'}`;
+    const half = `${name} is created, but its secret ${isRefused ? 'was not stored' : 'may not be stored'}`;
     const advice = isRefused
       ? `mend that and store it with svault set ${shellWord(name)}, or remove the name with svault rm ${shellWord(name)}`
       : `svault set ${shellWord(name)} stores it`;

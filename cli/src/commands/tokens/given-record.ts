@@ -91,7 +91,7 @@ async function bodyFrom(invocation: Invocation, file: string): Promise<Members> 
     return parseWireObject(bytes);
   } catch {
     // The reason could quote what is in it.
-    throw usage(`${file === STDIN ? 'stdin' : file} is no JSON object in UTF-8, or says something twice`);
+    throw usage(`${file === STDIN ? 'stdin' : file} is not a JSON object in UTF-8, or has a member twice`);
   }
 }
 
@@ -100,7 +100,7 @@ async function textFrom(file: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw usage(`${file} is no UTF-8 text; put it into base64 first`);
+    throw usage(`${file} is not UTF-8 text; encode it in base64 first`);
   }
 }
 

@@ -74,7 +74,7 @@ const OWN_GRANTS: Shape<OwnGrant> = {
 /** Whether the webhook has a secret for it, in a word; '' where the webhook says nothing. */
 function stateOf({ webhook, upstreamRejectedAt }: Token): string {
   if (webhook === undefined) return '';
-  if (webhook.reauthNeeded === true) return 'authorise anew';
+  if (webhook.reauthNeeded === true) return 'authorize again';
   if (webhook.empty) return 'empty';
   if (upstreamRejectedAt !== undefined) return 'rejected by an upstream';
   return isExpired(webhook.expiryTime) && webhook.provider === undefined ? 'expired' : 'stored';
@@ -131,7 +131,7 @@ const TOKENS: Shape<Token> = {
     { title: 'described', of: ({ updatedAt }, { time }) => time(updatedAt), wide: true },
   ],
   name: ({ serviceName }) => serviceName,
-  none: 'there are no tokens: svault add NAME makes one',
+  none: 'there are no credentials yet: svault add NAME',
 };
 
 const TOKEN: Shape<Token> = {
@@ -159,7 +159,7 @@ const TOKEN: Shape<Token> = {
       title: 'refresh token',
       of: ({ webhook }) => (webhook?.hasRefreshToken === true ? 'there is one' : ''),
     },
-    { title: 'made', of: ({ createdAt }, { time }) => time(createdAt) },
+    { title: 'created', of: ({ createdAt }, { time }) => time(createdAt) },
     { title: 'described', of: ({ updatedAt }, { time }) => time(updatedAt) },
   ],
   name: ({ serviceName }) => serviceName,

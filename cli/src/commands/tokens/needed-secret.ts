@@ -18,7 +18,7 @@ export function tokenTypeOf(
   const known = TOKEN_TYPES.find((each) => each === said);
   if (known === undefined)
     throw usage(
-      `${typeof said === 'string' ? plainLine(said).slice(0, 50) : 'what --body says'} is no type of token: ${TOKEN_TYPES.join(', ')}`,
+      `${typeof said === 'string' ? plainLine(said).slice(0, 50) : 'what --body says'} is not a type of credential: ${TOKEN_TYPES.join(', ')}`,
     );
   return known;
 }

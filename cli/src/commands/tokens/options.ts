@@ -97,7 +97,7 @@ export function describedBy({ name, description, notes, tags }: DescriptionOptio
 export function versionToReplace(text: string | undefined): { readonly ifv?: number } {
   if (text === undefined) return {};
   if (/^\d{1,15}$/.test(text)) return { ifv: Number(text) };
-  throw usage('--if-version takes the version that svault show tells, or 0 for none');
+  throw usage('--if-version takes the version that svault show prints, or 0 for none');
 }
 
 /** As `@svault/shared/schemas` has them, which takes longer to load than `--help` may; a test compares the two. */

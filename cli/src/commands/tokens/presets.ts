@@ -149,7 +149,7 @@ async function withServiceAccount<T extends SecretOptions>(
   const file = jsonIn(text);
   const { client_email: clientEmail, private_key: privateKey, type } = isObject(file) ? file : {};
   if (type !== 'service_account' || typeof clientEmail !== 'string' || typeof privateKey !== 'string')
-    throw usage('that is no key file of a service account: Google Cloud makes one as JSON');
+    throw usage('that is not the key file of a service account, which Google Cloud creates as JSON');
   const presetMembers = merged(members, { minter: { clientEmail, privateKey } });
   return { ...(others as T), presetMembers };
 }

@@ -84,9 +84,9 @@ const replaced = <T>(invocation: Invocation, name: string, stored: Promise<T>): 
   });
 
 /** For a response that is lost or not a webhook's: the store may have happened. */
-const whatIsThere = (name: string): string => `whether it is stored, svault show ${name} tells`;
+const whatIsThere = (name: string): string => `svault show ${name} shows whether it is stored`;
 
 function adviceOn(code: string, name: string): string | undefined {
-  if (code === 'VERSION_CONFLICT') return `nothing is changed; svault show ${name} tells its version`;
+  if (code === 'VERSION_CONFLICT') return `nothing is changed; svault show ${name} shows its version`;
   return code === 'TICKET_INVALID' ? 'nothing is changed; try again' : undefined;
 }

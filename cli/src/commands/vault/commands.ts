@@ -4,23 +4,44 @@ import { type Action, examples } from '../declare.ts';
 /** `vault` and all below it. */
 export function vaultCommand(action: Action): Command {
   const vault = new Command('vault')
-    .summary('the vault: whether it is locked')
-    .description('The vault: while it is locked, no credential is given out and nothing can be changed.');
+    .summary('the vault: lock and unlock everything')
+    .description('The vault: while it is locked, no credential is delivered and nothing can be changed.');
   vault
     .command('status')
     .alias('stat')
-    .description('say whether the vault is locked')
-    .addHelpText('after', examples('svault vault status'))
+    .description('show whether the vault is locked')
+    .addHelpText(
+      'after',
+      examples(
+        'svault vault status',
+        'svault vault status --json | jq .locked',
+        'svault vault status --context work',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'vaultStatus'));
   vault
     .command('lock')
     .description('lock the vault: refuse every credential and every change until it is unlocked')
-    .addHelpText('after', examples('svault vault lock'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault vault lock',
+        'svault vault lock --context work',
+        'svault audit --type vault-locked    # who locked it before',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'lockVault'));
   vault
     .command('unlock')
-    .description('unlock the vault: let them through again (admin)')
-    .addHelpText('after', examples('svault vault unlock'))
+    .description('unlock the vault: allow credentials and changes again (admin)')
+    .addHelpText(
+      'after',
+      examples(
+        'svault vault unlock',
+        'svault vault unlock --context work',
+        'svault audit --type vault-locked --limit 1    # who locked it',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'unlockVault'));
   return vault;
 }

@@ -51,7 +51,7 @@ export const webhookStatus: Run<[]> = async (invocation) => {
   if (!webhook.bound)
     throw new Failure(
       'notFound',
-      'no webhook is bound: svault webhook init makes one, svault webhook bind binds it',
+      'no webhook is bound: svault webhook init creates one, svault webhook bind binds it',
     );
   const { problem } = webhook;
   if (webhook.reachable !== true)

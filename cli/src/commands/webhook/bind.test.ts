@@ -43,7 +43,7 @@ describe('readRegistration', () => {
     [
       'another link’s fingerprint',
       `${link()}\nFingerprint  ffff 4567 89ab cdef\n`,
-      /fingerprint is of another link/,
+      /fingerprint belongs to another link/,
     ],
     ['far too much', 'x'.repeat(70_000), /more than bind-link prints/],
   ])('refuses %s, without repeating it', (_what, text, said) => {

@@ -133,7 +133,7 @@ export function readRegistration(text: string): Registration {
     throw usage('the registration link is not whole; take all of it, or let bind-link make another one');
   const shown = FINGERPRINT.exec(text)?.[1];
   if (shown !== undefined && shown !== fingerprintOf(hmacHash.data))
-    throw usage('the fingerprint is of another link: nothing is bound; let bind-link make a new one');
+    throw usage('the fingerprint belongs to another link: nothing is bound; print a new one with bind-link');
   return {
     serviceUrl: `${url.origin}${url.pathname}`.replace(/\/vault\/webhook-bind$/, ''),
     code: code.data,

@@ -13,7 +13,7 @@ export function webhookCommand(action: Action): Command {
   webhook
     .command('init')
     .description('write a compose project that runs the webhook')
-    .argument('[folder]', 'where to; it is made where it is missing', 'svault-webhook')
+    .argument('[folder]', 'where to; it is created if it is missing', 'svault-webhook')
     .addOption(
       new Option('--method <method>', 'how the control plane reaches the webhook').choices(TUNNEL_METHODS),
     )
@@ -36,7 +36,14 @@ export function webhookCommand(action: Action): Command {
     .command('up')
     .description('start the webhook, and wait until it is healthy')
     .argument('[folder]', 'of the project', '.')
-    .addHelpText('after', examples('svault webhook up svault-webhook'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault webhook up svault-webhook',
+        'svault webhook up    # in the folder of the project',
+        'svault webhook up svault-webhook --debug',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'startWebhook'));
   webhook
     .command('bind')
@@ -51,30 +58,59 @@ export function webhookCommand(action: Action): Command {
       examples(
         'svault webhook bind                                  # in the folder of the project',
         'docker compose run --rm webhook bind-link | svault webhook bind --yes',
+        'ssh vault svault-webhook bind-link | svault webhook bind',
       ),
     )
     .action(action(() => import('./bind.ts'), 'bindWebhook'));
   webhook
     .command('status')
-    .description('say which webhook is bound and whether it answers (admin)')
-    .addHelpText('after', examples('svault webhook status', 'svault webhook status --json'))
+    .description('show which webhook is bound and whether it answers (admin)')
+    .addHelpText(
+      'after',
+      examples(
+        'svault webhook status',
+        'svault webhook status --json | jq .reachable',
+        'svault webhook status --context work',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'webhookStatus'));
   webhook
     .command('rotate-secret')
     .description('replace the key that requests and tickets to the webhook are signed with (admin)')
-    .addHelpText('after', examples('svault webhook rotate-secret'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault webhook rotate-secret',
+        'svault webhook status    # shows a rotation that is not finished',
+        'svault webhook rotate-secret --context work',
+      ),
+    )
     .action(action(() => import('./bound.ts'), 'rotateWebhookSecret'));
   webhook
     .command('unbind')
     .description('forget the webhook and the key shared with it: then no credential can be delivered (admin)')
     .option(...YES)
-    .addHelpText('after', examples('svault webhook unbind'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault webhook unbind',
+        'svault webhook unbind --yes',
+        'svault vault lock    # to stop deliveries and stay bound',
+      ),
+    )
     .action(action(() => import('./bound.ts'), 'unbindWebhook'));
   webhook
     .command('down')
     .description('stop the webhook: then no credential can be delivered')
     .argument('[folder]', 'of the project', '.')
-    .addHelpText('after', examples('svault webhook down svault-webhook'))
+    .addHelpText(
+      'after',
+      examples(
+        'svault webhook down svault-webhook',
+        'svault webhook down    # in the folder of the project',
+        'svault webhook down svault-webhook --debug',
+      ),
+    )
     .action(action(() => import('./actions.ts'), 'stopWebhook'));
   return webhook;
 }

@@ -58,7 +58,7 @@ export const initWebhook: Run<[folder: string], Options> = async (invocation, [n
 
 function mustFit({ method, folder }: Project, { method: wanted, force }: Options): void {
   if (force !== true)
-    throw usage(`a project is in ${folder}: --force writes its files anew; its secrets and ${ENV_FILE} stay`);
+    throw usage(`a project is in ${folder}: --force overwrites its files; its secrets and ${ENV_FILE} stay`);
   if (wanted !== undefined && wanted !== method)
     throw usage(`the project in ${folder} uses ${method}; make one with ${wanted} in another folder`);
 }
@@ -76,9 +76,7 @@ function nothingInTheWay(
       `${inTheWay.join(', ')} in ${folder} would be written over: choose another folder, or --force`,
     );
   if (there.has(ENV_FILE))
-    throw usage(
-      `${join(folder, ENV_FILE)} is no project’s that svault wrote, and is not written over: move it away`,
-    );
+    throw usage(`${join(folder, ENV_FILE)} was not written by svault and is not overwritten: move it away`);
 }
 
 async function existing(folder: string, paths: readonly string[]): Promise<ReadonlySet<string>> {

@@ -33,7 +33,8 @@ export async function chooseMethod(
   if (!canAsk(invocation)) throw usage(`--method says how the control plane reaches the webhook: ${choices}`);
   const answer = (await askLine(invocation, `How does the control plane reach it: ${choices}?`)).trim();
   const method = TUNNEL_METHODS.find((each) => each === answer);
-  if (method === undefined) throw usage(`there is no way ${answer}; there are ${TUNNEL_METHODS.join(', ')}`);
+  if (method === undefined)
+    throw usage(`there is no method ${answer}; choose one of ${TUNNEL_METHODS.join(', ')}`);
   return method;
 }
 
@@ -122,7 +123,7 @@ export async function gatherSecret(
   return [{ path, secret: fileText(text) }];
 }
 
-/** Of the current login; a project can be made without a login too. */
+/** Of the current login; a project can be created without a login too. */
 const baseUrlOfLogin = async (invocation: Invocation): Promise<string | undefined> =>
   (
     await orElse<ActingLogin | undefined>(actingLogin(invocation), (error) => {

@@ -25,7 +25,7 @@ export function createHostCheck(baseUrl: string, trustsPeer: TrustsPeer): HostCh
 
 /** For a request that this guard rejects. */
 export const FOREIGN_HOST =
-  'This service is not called by that name. Use the address that SV_BASE_URL names; a reverse proxy that sends another Host belongs into SV_TRUSTED_PROXIES.';
+  'This service is not called by that name. Use the address that SV_BASE_URL names; a reverse proxy that sends another Host belongs in SV_TRUSTED_PROXIES.';
 
 /** RFC 9110 section 7.2, without the port. */
 const nameIn = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();

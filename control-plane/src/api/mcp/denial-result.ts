@@ -19,7 +19,7 @@ export function denialResult(denial: Denial): CallToolResult | undefined {
     case 'NO_GRANT':
       return toolError(
         'NO_GRANT',
-        'This agent has no active grant for this service. list_credentials gives those it has; its owner makes one with svault grant AGENT SERVICE.',
+        'This agent has no active grant for this service. list_credentials gives those it has; its owner adds one with svault grant AGENT SERVICE.',
       );
     case 'GRANT_EXPIRED':
     case 'VAULT_LOCKED':

@@ -128,7 +128,7 @@ ${returnTo === undefined ? undefined : hiddenField('returnTo', returnTo)}
 ${showButton('password')}
 <button type="submit">Sign in</button>
 </form>`,
-    next: safeHtml`<p class="dim">No password yet, or forgotten? A one-time link signs you in. An admin of your account makes one; the owner's
+    next: safeHtml`<p class="dim">No password yet, or forgotten? A one-time link signs you in. An admin of your account creates one; the owner's
 is printed by <code>owner-link</code> on the control plane's machine.${
       returnTo === undefined ? '' : ' Then load this page again, and it takes you on.'
     }</p>`,
