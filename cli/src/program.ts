@@ -41,8 +41,8 @@ export function createProgram(surroundings: Surroundings): Command {
   const action = lazily(surroundings);
   const program = new Command('svault')
     .description('Command-line client of svault, which controls how software agents obtain credentials.')
-    .version(manifest.version, '-v, --version', 'print the version and end')
-    .helpOption('-h, --help', 'print this and end')
+    .version(manifest.version, '-v, --version', 'show the version and exit')
+    .helpOption('-h, --help', 'show help and exit')
     .helpCommand(false)
     .configureOutput({
       writeOut: (text) => terminal.out(text),

@@ -316,8 +316,8 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
       other.close();
       return refused;
     },
-    names: /127\.0\.0\.1:\d+ is taken by another program/,
-    next: /choose another address in the setting/,
+    names: /SV_LISTEN: 127\.0\.0\.1:\d+ is taken by another program/,
+    next: 'choose another address',
   },
   'logins that other users can read': {
     make: async () => {

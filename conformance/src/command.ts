@@ -39,8 +39,8 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
 function commandLine(io: Io, exit: (code: number) => void): Command {
   const program = new Command('svault-conformance')
     .description('Checks a svault webhook against the webhook protocol, over HTTP alone.')
-    .version(version, '--version', 'print the version and end')
-    .helpOption('-h, --help', 'print this and end')
+    .version(version, '--version', 'show the version and exit')
+    .helpOption('-h, --help', 'show help and exit')
     // Flags of the subcommands are called as some of the program's.
     .enablePositionalOptions()
     .exitOverride()
@@ -106,7 +106,7 @@ function addRunFlags(program: Command): Command {
     .option('--upstream-listen <host:port>', 'where that server listens; by default a free port of loopback')
     .optionsGroup('What runs:')
     .option('--only <names...>', 'checks or areas, such as ticket.single-use or ticket', [])
-    .option('--list', 'print the checks and end')
+    .option('--list', 'list the checks and exit')
     .option('--timeout <seconds>', 'how long one answer may take', seconds, DEFAULT_TIMEOUT_SECONDS)
     .option('--replace-key', 'also replace a key that was bound before; it ends in ten minutes then')
     .optionsGroup('What comes out:')

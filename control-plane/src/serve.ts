@@ -81,7 +81,11 @@ export async function startControlPlane(
     const gate = closedGate(createApp(context, signal));
     let jobs: Jobs | undefined = undefined;
     undo.push(() => jobs?.stop());
-    const listener = await listen(gate.handler, { ...config.listen, leaving: signal });
+    const listener = await listen(gate.handler, {
+      ...config.listen,
+      setting: 'SV_LISTEN',
+      leaving: signal,
+    });
     undo.push(() => {
       jobs?.leave();
       // Requests that wait at the gate are not waited for.

@@ -69,9 +69,9 @@ const hasRead = (server: Socket, bytes: number): Promise<void> =>
 
 it('listen names an address that is taken, and the setting to change', async () => {
   const { port } = new URL(await start());
-  await expect(listen(express(), { host: '127.0.0.1', port: Number(port) })).rejects.toThrow(
-    `127.0.0.1:${port} is taken by another program: stop that`,
-  );
+  await expect(
+    listen(express(), { host: '127.0.0.1', port: Number(port), setting: 'SV_A_LISTEN' }),
+  ).rejects.toThrow(`SV_A_LISTEN: 127.0.0.1:${port} is taken by another program: stop it`);
 });
 
 it('a server that is blocked keeps 1,000 new connections', async () => {

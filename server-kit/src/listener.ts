@@ -38,6 +38,8 @@ export interface Listener {
 }
 
 export interface ListenOptions extends ListenAddress {
+  /** The name of the setting that has the address, for errors. */
+  readonly setting?: string;
   readonly headersTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
   /** Aborted when the program drains: from then on each response has `Connection: close`; requests are still accepted. */
@@ -100,13 +102,12 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   };
 }
 
-/** Both programs name their addresses in settings that end in `_LISTEN`. */
-function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
-  const where = `${host}:${port}`;
+function explainListenError(error: NodeJS.ErrnoException, { host, port, setting }: ListenOptions): Error {
+  const where = `${setting === undefined ? '' : `${setting}: `}${host}:${port}`;
   const what =
     error.code === 'EADDRINUSE'
-      ? `${where} is taken by another program: stop that, or choose another address in the setting that ends in _LISTEN`
-      : `cannot listen on ${where}: ${error.message}`;
+      ? `${where} is taken by another program: stop it, or choose another address`
+      : `${where} cannot be listened on: ${error.message}`;
   return new Error(what, { cause: error });
 }
 

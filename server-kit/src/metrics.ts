@@ -25,14 +25,17 @@ export const metersOf = (registry: Registry): Meters => ({
 /** `GET /metrics` in Prometheus text on a separate address, which the operator keeps private. */
 export async function serveMetrics(registry: Registry, address: ListenAddress): Promise<Listener> {
   collectDefaultMetrics({ register: registry });
-  return listen((req, res) => {
-    if (req.method !== 'GET' || req.url !== '/metrics') {
-      res.writeHead(404, { 'Content-Type': 'text/plain' }).end('not found\n');
-      return;
-    }
-    registry.metrics().then(
-      (text) => res.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
-      () => res.writeHead(500).end(),
-    );
-  }, address);
+  return listen(
+    (req, res) => {
+      if (req.method !== 'GET' || req.url !== '/metrics') {
+        res.writeHead(404, { 'Content-Type': 'text/plain' }).end('not found\n');
+        return;
+      }
+      registry.metrics().then(
+        (text) => res.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+        () => res.writeHead(500).end(),
+      );
+    },
+    { ...address, setting: 'SV_METRICS_LISTEN' },
+  );
 }

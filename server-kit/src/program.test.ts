@@ -37,7 +37,7 @@ describe('runProgram', () => {
     for (const args of [['nonsense'], ['backup'], ['serve', 'more'], ['audit']]) {
       const { status, stdout, stderr } = run(...args);
       expect([status, stdout]).toEqual([2, '']);
-      expect(stderr).toContain('usage: prog');
+      expect(stderr).toContain('Usage: prog');
     }
   });
   it.each([

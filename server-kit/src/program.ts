@@ -66,7 +66,7 @@ export async function runWithin(
     const what =
       subcommand === undefined
         ? `unknown subcommand: ${argv.join(' ')}`
-        : `usage: ${name} ${subcommand.usage ?? ''}`;
+        : `Usage: ${name} ${subcommand.usage ?? ''}`;
     err(`${program.name}: ${what.trimEnd()}\n\n${usage(program)}`);
     return USAGE;
   }
@@ -97,5 +97,5 @@ function usage(program: Program): string {
   const rows = Object.entries(program.subcommands).map(([name, { usage: operands = '', summary }]) => {
     return `  ${`${name} ${operands}`.padEnd(28)} ${summary}${name === program.fallback ? ' (default)' : ''}\n`;
   });
-  return `usage: ${program.name} [subcommand]\n\n${rows.join('')}`;
+  return `Usage: ${program.name} [SUBCOMMAND]\n\n${rows.join('')}`;
 }

@@ -103,7 +103,7 @@ describe('readSettings', () => {
     ['https://user@a.example', 'must not carry user info'],
     ['https://a.example/?q=1', 'must have no query and no fragment'],
     ['https://a.example/', 'must not end with a slash'],
-    ['a.example', 'is no absolute URL'],
+    ['a.example', 'is not an absolute URL'],
   ])('address %s', (value, problem) => {
     const problems = problemsOf({ SV_U: url({ description: 'u' }) }, { SV_U: value });
     expect(problems).toEqual(problem === undefined ? [] : [`SV_U ${problem}`]);

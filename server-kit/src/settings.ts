@@ -24,7 +24,7 @@ export type SettingValues<S extends Spec> = { [K in keyof S]: S[K] extends Setti
 export class SettingsError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
-    super(`the settings do not fit:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    super(`invalid configuration:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
     this.name = 'SettingsError';
     this.problems = problems;
   }
@@ -50,7 +50,7 @@ export const optional = <T>(kind: Setting<T>): Setting<T | undefined> => ({
 /** An absolute http(s) address without user info, query, fragment or trailing slash, given back as written. */
 export const url = (options: SettingOptions<string>): Setting<string> =>
   setting((value) => {
-    if (!URL.canParse(value)) throw new Error('is no absolute URL');
+    if (!URL.canParse(value)) throw new Error('is not an absolute URL');
     const parsed = new URL(value);
     if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')
       throw new Error('must start with https:// or http://');
@@ -139,6 +139,12 @@ export const comesFromFile = (name: string, kind: Setting<unknown>): boolean =>
   kind.file ?? /_(?:KEY|SECRET|TOKEN)$/.test(name);
 
 const FILE_SUFFIX = '_FILE';
+
+/** What an operator does with a new key, by where the present one comes from. */
+export const howToReplace = (env: NodeJS.ProcessEnv, name: string): string =>
+  (env[name + FILE_SUFFIX] ?? '') === ''
+    ? `Set ${name} to the new key`
+    : `Write the new key to the file that ${name}${FILE_SUFFIX} names`;
 
 /**
  * Reads all settings of one program from its environment, once, at start.

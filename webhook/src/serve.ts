@@ -115,7 +115,11 @@ export async function startWebhook(
     if (metrics !== undefined) stops.push(() => metrics.close(METRICS_GRACE_MS));
     const { signal } = leaving;
     const app = createApp(context, registry, signal);
-    const listener = await listen(app, { ...config.listen, leaving: signal });
+    const listener = await listen(app, {
+      ...config.listen,
+      setting: 'SV_WEBHOOK_LISTEN',
+      leaving: signal,
+    });
     stops.push(async () => {
       const late = setTimeout(() => refreshing.leave(), REFRESHES_BEGIN_MS);
       await listener.close();

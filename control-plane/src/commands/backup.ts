@@ -1,9 +1,10 @@
 import { openBackup } from '@svault/server-kit/backup-file';
+import { makePrivateFolder } from '@svault/server-kit/private-folder';
 import type { Subcommand } from '@svault/server-kit/program';
 import { SettingsError } from '@svault/server-kit/settings';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
 import { formatTime, systemClock } from '@svault/shared';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts';
 import { rootKeysOf } from '../context.ts';
@@ -25,7 +26,7 @@ function sqliteFileOf({ database }: ControlPlaneConfig): string {
 
 export const backup: Subcommand = {
   usage: 'FILE',
-  summary: 'write an authenticated, consistent copy of the SQLite database to a new file',
+  summary: 'Write an authenticated, consistent copy of the SQLite database to a new file',
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = controlPlaneConfig(env);
@@ -46,7 +47,7 @@ export const backup: Subcommand = {
  */
 export const restoreBackup: Subcommand = {
   usage: 'FILE',
-  summary: 'take a backup as the SQLite database, where there is none',
+  summary: 'Restore a backup as the SQLite database, where there is none',
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = controlPlaneConfig(env);
@@ -55,7 +56,7 @@ export const restoreBackup: Subcommand = {
       throw new Error(`there is a database at ${databasePath} already`);
     const folder = dirname(databasePath);
     const made = !existsSync(folder);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makePrivateFolder(folder, 'SV_DATABASE_URL');
     const staged = `${databasePath}.restoring`;
     try {
       const { madeAt } = await openBackup(file, staged, {

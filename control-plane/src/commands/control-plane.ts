@@ -1,5 +1,5 @@
 import type { Program, Subcommand } from '@svault/server-kit/program';
-import { SettingsError } from '@svault/server-kit/settings';
+import { SettingsError, howToReplace } from '@svault/server-kit/settings';
 import { onStop } from '@svault/server-kit/shutdown';
 import { type Clock, systemClock } from '@svault/shared';
 import { verifyLog } from '../audit/verify.ts';
@@ -12,7 +12,7 @@ import { backup, restoreBackup } from './backup.ts';
 import { withDatabase } from './with-database.ts';
 
 const serve: Subcommand = {
-  summary: 'run the service',
+  summary: 'Serve until SIGTERM or SIGINT',
   operands: 0,
   run: async (_operands, { env, out, err }) => {
     const config = controlPlaneConfig(env);
@@ -27,7 +27,7 @@ const serve: Subcommand = {
 };
 
 const ownerLink: Subcommand = {
-  summary: 'print a link that signs the owner in once',
+  summary: 'Print a one-time link that signs the owner in',
   operands: 0,
   run: async (_operands, { env, out }) =>
     out(`${await makeOwnerLink(controlPlaneConfig(env), systemClock)}\n`),
@@ -49,20 +49,20 @@ export function makeOwnerLink(config: ControlPlaneConfig, clock: Clock): Promise
 
 /** One row in one transaction: a kill leaves either the former state or the new one, and it can be repeated. */
 const rotateMasterKey: Subcommand = {
-  summary: 'put the database under SV_MASTER_KEY_NEXT',
+  summary: 'Rotate to the root key in SV_MASTER_KEY_NEXT',
   operands: 0,
   run: async (_operands, { env, out }) => {
     const config = controlPlaneConfig(env);
     const { masterKey: current, masterKeyNext: next } = config;
     if (next === undefined) throw new SettingsError(['SV_MASTER_KEY_NEXT is missing: the key to rotate to']);
     await withDatabase(config, ({ kysely }) => rewrapDataKey(kysely, { current, next }));
-    out('The database is under the new root key. Set SV_MASTER_KEY to it before the next start.\n');
+    out(`The root key is rotated. ${howToReplace(env, 'SV_MASTER_KEY')} before the next start.\n`);
   },
 };
 
 /** Exit code 1 when a chain does not verify, so that a timer can raise an alarm. */
 const auditVerify: Subcommand = {
-  summary: 'follow the hash chain of every account and say where one breaks',
+  summary: 'Verify the hash chain of every account, and name the first break of each',
   operands: 0,
   run: async (_operands, { env, out }) =>
     withDatabase(controlPlaneConfig(env), async ({ stores: { audit: log } }) => {

@@ -47,7 +47,7 @@ export function oidcConfig(values: SettingValues<typeof OIDC_SETTINGS>) {
 /** Kept as written, since providers write their name with a slash at the end or without, and mean it. */
 function problemOfIssuer(issuer: string | undefined): string | undefined {
   if (issuer === undefined) return undefined;
-  if (!URL.canParse(issuer)) return 'is no absolute URL';
+  if (!URL.canParse(issuer)) return 'is not an absolute URL';
   const url = new URL(issuer);
   if (url.username !== '' || url.password !== '' || /[?#]/.test(issuer))
     return 'must have no user info, no query and no fragment';

@@ -79,7 +79,7 @@ export const connectedPage: WebhookPage = {
   name: 'connected',
   title: 'This webhook is connected',
   body: safeHtml`<p>It is bound to its control plane, and there is nothing to do here.</p>`,
-  next: safeHtml`<p>See how it does with <code>svault webhook status</code>. To bind it anew, run <code>unseal-bind</code> on its machine,
+  next: safeHtml`<p>See how it does with <code>svault webhook status</code>. To bind it again, run <code>svault webhook unbind</code>, then <code>unseal-bind</code> on its machine,
 which erases its keys; then load this page again.</p>
 <p class="dim">Until then programs are told <code>SETUP_REQUIRED</code>.</p>`,
 };

@@ -15,7 +15,7 @@ import { createKeyring } from '../vault/keyring.ts';
 
 export const restoreBackupCommand: Subcommand = {
   usage: 'FILE',
-  summary: 'Make a vault from a backup, in an empty data folder.',
+  summary: 'Restore a backup into an empty data folder',
   operands: 1,
   run: async ([file = ''], { env, out }) => {
     const config = webhookConfig(env);

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Subcommand } from '@svault/server-kit/program';
-import { SettingsError } from '@svault/server-kit/settings';
+import { SettingsError, howToReplace } from '@svault/server-kit/settings';
 import { AlreadyServing, holdServeLock } from '@svault/server-kit/sqlite';
 import { webhookConfig } from '../config/config.ts';
 import type { Context } from '../context.ts';
@@ -11,7 +11,7 @@ const HAND_OVER_MS = 30_000;
 const HAND_OVER_POLL_MS = 100;
 
 export const rotateMasterKeyCommand: Subcommand = {
-  summary: 'Move everything to SV_WEBHOOK_MASTER_KEY_NEXT, beside a running serve.',
+  summary: 'Rotate to the root key in SV_WEBHOOK_MASTER_KEY_NEXT, also while serve runs',
   operands: 0,
   run: async (_operands, surroundings) => {
     const next = webhookConfig(surroundings.env).nextMasterKey;
@@ -23,8 +23,10 @@ export const rotateMasterKeyCommand: Subcommand = {
       const rotation = { store, keyring, rewrappables, audit, transact, pause: () => setImmediate() };
       const outcome = await rotateMasterKey(rotation, next.reveal());
       await handOver(context);
-      say(outcome === 'rotated' ? 'the root key was rotated' : 'the root key had been rotated already');
-      say('from now on give the new key as SV_WEBHOOK_MASTER_KEY, and no SV_WEBHOOK_MASTER_KEY_NEXT');
+      say(outcome === 'rotated' ? 'The root key is rotated.' : 'The root key had been rotated already.');
+      say(
+        `${howToReplace(surroundings.env, 'SV_WEBHOOK_MASTER_KEY')}, and remove SV_WEBHOOK_MASTER_KEY_NEXT.`,
+      );
     });
   },
 };

@@ -13,7 +13,7 @@ import { rotateMasterKeyCommand } from './rotate-master-key.ts';
 import { withVault } from './with-vault.ts';
 
 const serve: Subcommand = {
-  summary: 'Serve until SIGTERM or SIGINT.',
+  summary: 'Serve until SIGTERM or SIGINT',
   operands: 0,
   run: async (_operands, { env, err }) => {
     const config = webhookConfig(env);
@@ -29,7 +29,7 @@ const serve: Subcommand = {
 
 /** Needs no set-up token: its caller has the webhook's settings and data. */
 const bindLink: Subcommand = {
-  summary: 'Print a one-time registration link and its fingerprint.',
+  summary: 'Print a one-time registration link and its fingerprint',
   operands: 0,
   run: (_operands, surroundings) =>
     withVault(surroundings, async ({ codes, config, say }) => {
@@ -40,7 +40,7 @@ const bindLink: Subcommand = {
 };
 
 const unsealBind: Subcommand = {
-  summary: 'Unbind: erase all keys of the binding at once and open the bind page again.',
+  summary: 'Unbind: erase all keys of the binding at once and open the bind page again',
   operands: 0,
   run: (_operands, surroundings) =>
     withVault(surroundings, async ({ say, ...context }) => {
@@ -56,20 +56,20 @@ const unsealBind: Subcommand = {
 
 const backup: Subcommand = {
   usage: 'FILE',
-  summary: 'Write an authenticated copy of the vault to a new file; it opens with the same root key.',
+  summary: 'Write an authenticated copy of the vault to a new file; it opens with the same root key',
   operands: 1,
   run: ([file = ''], surroundings) =>
     withVault(surroundings, async ({ db, keyring, say }) => {
       const { key: masterKey, derivation } = keyring.newest();
       const madeAt = formatTime(systemClock.now());
       await backupSqlite(db, file, { program: 'webhook', masterKey, madeAt, derivation });
-      say(`backed up to ${file}`);
+      say(`Wrote ${file}. It opens with the present root key only: keep that key too.`);
     }),
 };
 
 const purge: Subcommand = {
   usage: 'NAME',
-  summary: 'Erase the former versions of a record now instead of after 7 days.',
+  summary: 'Erase the former versions of a record now instead of after 7 days',
   operands: 1,
   run: ([serviceName = ''], surroundings) =>
     withVault(surroundings, async ({ vault, say }) => {
@@ -80,7 +80,7 @@ const purge: Subcommand = {
 
 const restore: Subcommand = {
   usage: 'NAME [VERSION]',
-  summary: 'Bring back a version of a record: the one replaced or deleted last, unless named.',
+  summary: 'Bring back a version of a record: the one replaced or deleted last, unless named',
   operands: 1,
   optionalOperands: 1,
   run: ([serviceName = '', version], surroundings) =>
@@ -94,7 +94,7 @@ const restore: Subcommand = {
 };
 
 const auditVerify: Subcommand = {
-  summary: 'Check the own log for changed, missing or reordered entries.',
+  summary: 'Check the log of this webhook for changed, missing or reordered entries',
   operands: 0,
   run: (_operands, surroundings) =>
     withVault(surroundings, async ({ db, auditStore, say }) => {

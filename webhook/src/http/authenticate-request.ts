@@ -51,7 +51,7 @@ export function createRequestAuthentication(deps: {
     const parsed = parseSignature(head);
     const { keyId, nonce, created } = parsed;
     const key = deps.binding()?.keyFor(keyId);
-    if (key === undefined) throw new Unauthenticated('key_unknown');
+    if (key === undefined) throw new Unauthenticated('unknown_key');
     if (refuseFormerKey && key.state === 'former') throw new Unauthenticated('key_former');
     const nowMs = deps.clock.now();
     const policy = { nowMs, skewSeconds: SKEW_SECONDS, maxLifetimeSeconds: 60 } as const;

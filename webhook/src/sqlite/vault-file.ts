@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3';
+import { makePrivateFolder } from '@svault/server-kit/private-folder';
 import { type SqliteDatabase, holdServeLock, openSqlite } from '@svault/server-kit/sqlite';
 import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -38,9 +38,7 @@ export function peekMasterKeys(path: string): readonly MasterKeyEntry[] {
 }
 
 /** Only its owner may look inside. */
-function makeDataDir(dataDir: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-}
+const makeDataDir = (dataDir: string): void => makePrivateFolder(dataDir, 'SV_WEBHOOK_DATA_DIR');
 
 /**
  * Takes the lock of the one serve of a data folder, and makes the folder if there is none.

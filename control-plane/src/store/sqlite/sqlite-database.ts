@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { aeadReady } from '@svault/server-kit/aead';
@@ -6,6 +6,7 @@ import { startCheckpoints } from '@svault/server-kit/checkpoint';
 import { createDiskProbe } from '@svault/server-kit/disk-probe';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
+import { makePrivateFolder } from '@svault/server-kit/private-folder';
 import { type SqliteDatabase, holdServeLock, openPlain } from '@svault/server-kit/sqlite';
 import { createAccessStore, createProxyAccessStore } from './access-store.ts';
 import { createAuditCommit } from './audit-commit.ts';
@@ -42,7 +43,7 @@ export async function openSqliteDatabase(
   try {
     await aeadReady();
     if (opener === 'server') {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      makePrivateFolder(dirname(path), 'SV_DATABASE_URL');
       const lock = holdServeLock(path);
       undo.push(() => lock.release());
       // Created here and not by SQLite, for its mode: no other user of the machine reads it. SQLite's log inherits the mode.
