@@ -149,7 +149,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   'a misspelt service, as its owner': {
     make: () => said(people.admin, 'show githb'),
-    names: /no token githb/,
+    names: /no credential githb/,
     next: 'svault ls',
   },
   'a misspelt service, as an agent, which has no grant for it': {

@@ -26,7 +26,25 @@ export const ownerExports = (
 ): string =>
   `export SVAULT_BASE_URL=${controlPlaneUrl} SVAULT_WEBHOOK_URL=${webhookUrl} SVAULT_KEY=$(${showAdminKey})`;
 
-/** The output once both programs run: their addresses, and lines to copy for the first credential. */
+/** The output of a later start: what changes with each, and where the rest is. */
+export function restartInstructions(
+  place: PairPlace,
+  running: { readonly controlPlaneUrl: string; readonly webhookUrl: string },
+): string {
+  return `
+svault is running again; its files are in ${place.files}
+
+  control plane  ${running.controlPlaneUrl}
+  webhook        ${running.webhookUrl}  (bound)
+  command line   ${ownerExports(place, running)}
+  owner link     npm start -- owner-link
+  first steps    docs/quickstart.md
+
+${place.stopping}
+`;
+}
+
+/** The output once both programs run for the first time: their addresses, and lines to copy for the first credential. */
 export function startInstructions(
   place: PairPlace,
   running: { readonly controlPlaneUrl: string; readonly webhookUrl: string; readonly ownerLink: string },

@@ -65,13 +65,25 @@ describe('npm start', () => {
     expect(await Promise.all(urls.map(answers))).toEqual([false, false]);
 
     const second = await start({ ...place, env: {} });
-    expect(linesIn(second.told)).toEqual(linesIn(first.told));
+    expect(linesIn(second.told)).toEqual([]);
+    expect(second.told).toContain(`command line   ${signIn}\n`);
+    expect(second.told).toContain('owner link     npm start -- owner-link\n');
     expect(JSON.parse(inShell(fetchIt, { KEY }))).toMatchObject(credential);
     expect((await second.interrupt()).code).toBe(0);
 
     const elsewhere = { ...place.env, SVAULT_PORT: String(await freePort()) };
     const moved = await endedStart({ ...place, env: elsewhere });
     expect(moved).toMatchObject({ code: 1, out: '', err: expect.stringContaining(AS_AT_FIRST) });
+  });
+
+  test('goes on without the webhook where that is ended by itself, and says so', async () => {
+    const pair = await start();
+    pair.endWebhook();
+    const said =
+      'svault: the webhook has ended: nothing is delivered any more. To start it again: Ctrl-C here, then npm start\n';
+    await expect.poll(() => pair.err(), { timeout: 20_000 }).toContain(said);
+    expect(await Promise.all(urls.map(answers))).toEqual([true, false]);
+    expect((await pair.interrupt()).code).toBe(0);
   });
 
   const AS_AT_FIRST = 'start it without SVAULT_PORT and SVAULT_WEBHOOK_PORT';

@@ -9,8 +9,12 @@ const START = fileURLToPath(new URL('../src/start.ts', import.meta.url));
 export interface Started {
   /** What it printed once both programs ran. */
   readonly told: string;
+  /** What it has written to stderr so far. */
+  err(): string;
   /** Ctrl-C: the terminal sends it to every process of the group. */
   interrupt(): Promise<{ readonly code: number | null; readonly err: string }>;
+  /** Sends SIGTERM to the webhook alone, as its owner does with kill. */
+  endWebhook(): void;
   /** Ends what is left of it; for a test that failed half way. */
   endAll(): void;
 }
@@ -23,20 +27,32 @@ export interface Place {
 /** `npm start` without npm, as a process group of its own; resolves when it has said what to do next. */
 export async function started(place: Place): Promise<Started> {
   const child = spawnStart(place);
-  const err = child.stderr?.setEncoding('utf8').toArray() ?? Promise.resolve([]);
+  let err = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text));
   let told = '';
   for await (const chunk of child.stdout?.setEncoding('utf8') ?? []) {
     told += String(chunk);
     if (told.includes('Ctrl-C stops both')) break;
   }
-  if (!told.includes('Ctrl-C stops both')) throw new Error(`it did not start: ${(await err).join('')}`);
+  if (!told.includes('Ctrl-C stops both')) throw new Error(`it did not start: ${err}`);
   return {
     told,
+    err: () => err,
     interrupt: async () => {
       const closed = once(child, 'close') as Promise<[number | null]>;
       process.kill(-(child.pid ?? 0), 'SIGINT');
       const [code] = await closed;
-      return { code, err: (await err).join('') };
+      return { code, err };
+    },
+    endWebhook: () => {
+      const { stdout } = spawnSync('ps', ['-eo', 'pid=,pgid=,args='], { encoding: 'utf8' });
+      const pids = stdout
+        .split('\n')
+        .map((line) => /^ *(\d+) +(\d+) (.*)$/.exec(line) ?? [])
+        .filter(([, , group, args = '']) => Number(group) === child.pid && args.includes('/webhook/src/'))
+        .map(([, pid]) => Number(pid));
+      if (pids.length !== 1) throw new Error(`${pids.length} webhooks run in this group`);
+      process.kill(pids[0] ?? 0, 'SIGTERM');
     },
     endAll: () => {
       if (isGroupAlive(child)) process.kill(-(child.pid ?? 0), 'SIGKILL');
