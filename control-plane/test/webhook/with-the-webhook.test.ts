@@ -1,7 +1,7 @@
 import { parseRegistrationLink } from '@svault/compose/binding';
 import { registrationLinkByPage } from '@svault/test-kit/bind-by-page';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import { type Answer, type Call, clientOf } from '../support/management-service.ts';
 import { agentOn, storeOn } from '../support/pair-agents.ts';
 import { storedState } from '../support/stored-state.ts';
@@ -87,4 +87,21 @@ describe('the link to the reference webhook', () => {
     expect(await answer.json()).toMatchObject({ token: { accessToken: 'a value' } });
     expect((await fetch(pair.bypassingRecorder(json.url as string))).status).toBe(401);
   });
+});
+
+test('a webhook that rejects the signature is one line of the log in a minute, however often it is called', async () => {
+  const pair = await startPair({ ownClocks: true });
+  try {
+    pair.clock.advance(3_600_000);
+    const admin = clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${pair.adminKey}` });
+    for (let call = 0; call < 3; call++) {
+      const { json } = await admin('GET', '/api/webhook');
+      expect(json.problem).toMatch(
+        /clocks differ.*svault webhook unbind, then unseal-bind .*, then svault webhook bind/,
+      );
+    }
+    expect(pair.logOf('control-plane').split('a webhook rejects the signature')).toHaveLength(2);
+  } finally {
+    await pair.close();
+  }
 });

@@ -94,7 +94,12 @@ async function webhookFindings(invocation: Invocation, client: ApiClient): Promi
       rotationPending,
       setAside,
     } = await client.read('/api/webhook', webhookSchema);
-    if (!bound) return problem('binding', 'no webhook is bound', 'svault webhook init, up and bind');
+    if (!bound)
+      return problem(
+        'binding',
+        'no webhook is bound',
+        'svault webhook bind binds one that runs; svault webhook init makes one',
+      );
     const address = url === undefined ? undefined : safeAddress(`${url}/v1/health`);
     const readyUrl = url === undefined ? undefined : safeAddress(`${url}/readyz`);
     if (address !== undefined)
