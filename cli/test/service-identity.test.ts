@@ -109,7 +109,8 @@ describe('a sign-in at a control plane elsewhere', () => {
     const done = login();
     while (sent.length === 0) await nextTurn();
     const answered = async (): Promise<boolean> =>
-      (await fetch(`${sent[0]?.redirectUri ?? ''}?state=clr_x&code=c${iss}`)).ok;
+      (await fetch(`${sent[0]?.redirectUri ?? ''}?state=clr_x&code=c${iss}`, { redirect: 'manual' }))
+        .status === 303;
     while (!(await answered())) await nextTurn();
     const { code, err } = await done;
     expect({ code, said: err.split('\n').at(-2) }).toEqual({

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { toBase64url, utf8 } from '@svault/shared';
 import { usePage } from '@svault/test-kit/use-page';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -127,6 +130,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<unknown>>> = {
     await openAs(await cliPath());
     await click('Allow');
   },
+  'cli-done': () => open('/login/cli?outcome=allowed'),
   'cli-denied': async () => {
     await openAs(await cliPath());
     await click('Deny');
@@ -250,6 +254,30 @@ describe('what a script adds', () => {
     await page.goto(`${service.running.url}/login`);
     expect(await page.getByRole('button').filter({ visible: true }).allTextContents()).toEqual(['Sign in']);
     await context.close();
+  });
+});
+
+describe('the decision about a command-line client', () => {
+  // The client's listener sends the browser back; `form-action` applies to the whole chain.
+  test.each([
+    ['Allow', 'code', 'Signed in on the command line'],
+    ['Deny', 'error', 'Denied'],
+  ])('%s leads over the listener of the client to a page of this service', async (button, member, title) => {
+    const asked: URL[] = [];
+    const listener = createServer((req, res) => {
+      const url = new URL(req.url ?? '', 'http://127.0.0.1');
+      asked.push(url);
+      const outcome = url.searchParams.has('code') ? 'allowed' : 'denied';
+      res.writeHead(303, { location: `${service.running.url}/login/cli?outcome=${outcome}` }).end();
+    }).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const redirectUri = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/callback`;
+    const { authorizeUrl } = await beginLogin(service, { redirectUri });
+    await openAs(authorizeUrl.slice(service.running.url.length));
+    await click(button);
+    expect(await heading()).toBe(title);
+    expect(asked.map(({ searchParams }) => searchParams.has(member))).toEqual([true]);
+    listener.close();
   });
 });
 

@@ -92,11 +92,11 @@ async function codeByBrowser(invocation: Invocation, baseUrl: string, codeChalle
 async function waitForAnswer(
   { signal }: Pick<Invocation, 'signal'>,
   listener: LoopbackListener,
-  { requestId, expiresInSeconds }: Begun,
+  { requestId, expiresInSeconds, page }: Begun & { readonly page: URL },
 ): ReturnType<LoopbackListener['answer']> {
   const timeout = AbortSignal.timeout(Math.min(expiresInSeconds * 1_000, MAX_WAIT_MS));
   try {
-    return await listener.answer(requestId, AbortSignal.any([signal, timeout]));
+    return await listener.answer({ state: requestId, page }, AbortSignal.any([signal, timeout]));
   } catch (error) {
     if (!timeout.aborted) throw error;
     throw new Failure('denied', 'no decision in the browser in time: svault login', { cause: error });

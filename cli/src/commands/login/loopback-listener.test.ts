@@ -4,6 +4,8 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LoopbackListener, listenOnLoopback, loopbackAnswer } from './loopback-listener.ts';
 
+const page = new URL('https://svault.example/base/login/cli?request=clr_1');
+const mine = { state: 'mine', page };
 let listener: LoopbackListener;
 beforeEach(async () => {
   listener = await listenOnLoopback();
@@ -31,23 +33,34 @@ test('it listens on 127.0.0.1 and on no other address of this machine', async ()
 });
 
 test('a page of another host, whose name leads here, cannot answer, nor who does not know the path', async () => {
-  const answer = listener.answer('mine', new AbortController().signal);
+  const answer = listener.answer(mine, new AbortController().signal);
   const url = `${listener.redirectUri}?state=mine&code=x`;
   expect((await ask(url, { host: 'evil.example' })).statusCode).toBe(404);
   for (const path of ['/', '/callback', '/callback/other'])
     expect((await ask(new URL(`${path}?state=mine&code=forged`, url).href)).statusCode).toBe(404);
-  expect((await ask(url)).statusCode).toBe(200);
+  expect((await ask(url)).statusCode).toBe(303);
   expect(await answer).toEqual({ code: 'x' });
 });
 
 test('nothing is answered before it is known to what, nor twice', async () => {
   const url = `${listener.redirectUri}?state=mine&code=x`;
   expect((await ask(url)).statusCode).toBe(404);
-  const answer = listener.answer('mine', new AbortController().signal);
+  const answer = listener.answer(mine, new AbortController().signal);
   const [first, second] = [await ask(url), await ask(url)];
-  expect([first.statusCode, second.statusCode]).toEqual([200, 404]);
-  expect(first.headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+  expect([first.statusCode, second.statusCode]).toEqual([303, 404]);
+  expect(first.headers).toMatchObject({
+    location: 'https://svault.example/base/login/cli?outcome=allowed',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+  });
   expect(await answer).toEqual({ code: 'x' });
+});
+
+test('a denial leads to the page that says so', async () => {
+  const answer = listener.answer(mine, new AbortController().signal);
+  const { headers } = await ask(`${listener.redirectUri}?state=mine&error=access_denied`);
+  expect(headers.location).toBe('https://svault.example/base/login/cli?outcome=denied');
+  expect(await answer).toEqual({ denied: true });
 });
 
 const read = (query: string): unknown => loopbackAnswer(new URLSearchParams(query), 'mine');

@@ -24,8 +24,15 @@ export async function listenOnLoopback() {
   return {
     /** Only the control plane knows it before the browser comes, so other users of this machine cannot answer. */
     redirectUri: `http://${host}${path}`,
-    /** Takes one answer with this state; every other request gets 404. @throws the reason of the signal */
-    answer: (state: string, signal: AbortSignal): Promise<LoopbackAnswer> =>
+    /**
+     * Takes one answer with this state; every other request gets 404.
+     * @param page of the control plane, which the browser is sent back to; it gets nothing but the outcome
+     * @throws the reason of the signal
+     */
+    answer: (
+      { state, page }: { readonly state: string; readonly page: URL },
+      signal: AbortSignal,
+    ): Promise<LoopbackAnswer> =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
         signal.throwIfAborted();
@@ -35,8 +42,8 @@ export async function listenOnLoopback() {
           const found = isHere ? loopbackAnswer(url.searchParams, state) : undefined;
           if (found === undefined) return notFound(req, res);
           onRequest = notFound;
-          res.writeHead(200, ANSWER_PAGE_HEADERS);
-          res.end(answerPage('code' in found ? 'allowed' : 'denied'), () => resolve(found));
+          const location = outcomePage(page, 'code' in found ? 'allowed' : 'denied');
+          res.writeHead(303, { ...ANSWER_HEADERS, location }).end(() => resolve(found));
         };
       }),
     close: (): void => {
@@ -73,27 +80,13 @@ export function loopbackAnswer(query: URLSearchParams, state: string): LoopbackA
     : undefined;
 }
 
-/** What the browser shows at the end of a sign-in. It holds nothing of the answer. */
-function answerPage(outcome: 'allowed' | 'denied'): string {
-  const text =
-    outcome === 'allowed'
-      ? 'svault has its answer. Close this page and go back to your terminal.'
-      : 'svault is not signed in. You can close this page.';
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>svault</title></head>
-<body><p>${text}</p></body>
-</html>
-`;
-}
+/** The page on which the person decided, which says how it ended. */
+const outcomePage = ({ origin, pathname }: URL, outcome: 'allowed' | 'denied'): string =>
+  `${origin}${pathname}?outcome=${outcome}`;
 
-/** Nothing is loaded or kept, and the address, which holds the code, goes nowhere else. */
-const ANSWER_PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
+/** Nothing is kept, and the address, which holds the code, goes nowhere else. */
+const ANSWER_HEADERS = {
   'cache-control': 'no-store',
-  'content-security-policy':
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
   connection: 'close',
 } as const;

@@ -24,6 +24,9 @@ export function createCliPage(options: {
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const request = requestIn(req);
+    // The client sends the browser back here once it has the decision; these say nothing of anybody.
+    if (request === '' && req.query['outcome'] === 'allowed') return sendPage(res, 200, donePage);
+    if (request === '' && req.query['outcome'] === 'denied') return sendPage(res, 200, deniedPage);
     if (request === '') return sendPage(res, 404, gonePage);
     const actor = await pageSession.actor(req);
     if (actor === undefined) return res.redirect(303, signInPathFor(addressOf(request)));
@@ -115,6 +118,13 @@ const pastePage = (code: string): PageContent => ({
 <p>It works once, for five minutes. Give it to nobody: it signs in as you.</p>`,
   next: safeHtml`<p>Go back to the terminal where you started the program and paste it there. Then close this page.</p>`,
 });
+
+const donePage: PageContent = {
+  name: 'cli-done',
+  title: 'Signed in on the command line',
+  body: safeHtml`<p>Your terminal has the answer, and says so if anything is wrong.</p>`,
+  next: safeHtml`<p>Close this page and go back to your terminal.</p>`,
+};
 
 const deniedPage: PageContent = {
   name: 'cli-denied',

@@ -12,6 +12,7 @@ export const PAGE_NAMES = [
   'password-set',
   'cli',
   'cli-code',
+  'cli-done',
   'cli-denied',
   'cli-gone',
   'bind',
