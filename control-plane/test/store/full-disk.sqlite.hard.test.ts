@@ -149,6 +149,7 @@ describe.skipIf(disk === undefined)('a full disk under the control plane', () =>
     await expect
       .poll(ready)
       .toMatchObject({ code: 'UNAVAILABLE', error: expect.stringMatching(/disk.*full/) });
+    await askUntilRefused();
     expect((await agent.ask('hourly')).json.code).toBe('AUDIT_UNAVAILABLE');
     expect((await agent.ask('unheard-of')).json.code).toBe('AUDIT_UNAVAILABLE');
     for (const [method, change] of [
