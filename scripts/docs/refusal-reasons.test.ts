@@ -6,7 +6,7 @@ import { ROOT } from './command-blocks.ts';
 
 /** What the webhook adds to the reasons of signatures and tickets: `webhook/src/http/` and `webhook/src/replay/`. */
 const OF_THE_WEBHOOK = [
-  ...['key_unknown', 'key_former', 'key_gone', 'not_bound', 'missing_or_repeated'],
+  ...['key_former', 'key_gone', 'not_bound', 'missing_or_repeated'],
   ...['replayed', 'below_time_floor', 'before_restore'],
 ];
 

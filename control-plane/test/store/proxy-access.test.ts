@@ -56,11 +56,11 @@ describe('the subject of a proxy', () => {
     });
   });
 
-  it('is undefined where the key is unknown or its proxy revoked', async () => {
+  it('is undefined where the key is unknown, and says that a proxy is revoked', async () => {
     expect(await find('unknown')).toBeUndefined();
     const revoked = await ofAccount({ status: 'revoked' });
-    expect(await find(revoked.keyHash)).toBeUndefined();
-    expect(await find()).toMatchObject({ proxies: 1 });
+    expect(await find(revoked.keyHash)).toMatchObject({ proxyId: revoked.proxy.id, proxyStatus: 'revoked' });
+    expect(await find()).toMatchObject({ proxyStatus: 'active', proxies: 1 });
   });
 
   it('has the status of its agent, and the vault lock', async () => {

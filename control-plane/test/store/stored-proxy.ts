@@ -1,4 +1,4 @@
-import { type Id, newId } from '@svault/shared';
+import { type Id, newId, randomToken } from '@svault/shared';
 import type { Proxy } from '../../src/core/proxy.ts';
 import type { Database } from '../../src/store/database.ts';
 
@@ -13,7 +13,7 @@ export async function storeProxy(
   const proxy: Proxy = {
     id,
     vaultId,
-    name: 'p',
+    name: `proxy ${randomToken(8)}`,
     upstreamUrl: 'https://mcp.example.com/mcp',
     upstreamAuthType: 'Token',
     serviceName: 'github',
