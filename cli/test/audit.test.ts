@@ -131,6 +131,27 @@ test('audit names the member who was signed in, and svault itself is nobody', as
   expect(out).toMatch(/GRANT_EXPIRED +success +ci *\n/);
 });
 
+test('audit says of a proxied call that it was not delivered, and of an agent’s ticket alone that nobody fetched it', async () => {
+  const event = { id: 'evt_1', timestamp: '2026-11-20T12:00:00.000Z', outcome: 'success' };
+  const both = (seq: number, delivery: object) => [
+    { ...event, seq: seq + 1, eventType: 'PROXY_CREDENTIAL_USE', proxyName: 'px', delivery },
+    { ...event, seq, eventType: 'AGENT_CREDENTIAL_ACCESS', agentName: 'ci', delivery },
+  ];
+  const deliveries = [{ status: 'pending' }, { status: 'unknown' }, { status: 'failed', code: 'X' }];
+  const items = deliveries.flatMap((delivery, at) => both(2 * at, delivery));
+  const { url } = await fakeServer(() => ({ body: { items } }));
+  const { out } = await someone({ SVAULT_BASE_URL: url, SVAULT_KEY: newKey('svadmin') }).svault(['audit']);
+  const outcomes = [...out.matchAll(/_(?:USE|ACCESS) +(\S.*?) +(px|ci)/g)].map(([, said, by]) => [by, said]);
+  expect(outcomes).toEqual([
+    ['px', 'not delivered yet'],
+    ['ci', 'not fetched yet'],
+    ['px', 'delivery unknown'],
+    ['ci', 'allowed, delivery unknown'],
+    ['px', 'failed X'],
+    ['ci', 'failed X'],
+  ]);
+});
+
 test.each([
   [['--limit', '0'], /--limit takes a whole number/],
   [['--from', 'yesterday'], /--from takes a time as 2026-11-20T12:00:00Z, or how long ago as 90m, 24h or 7d/],

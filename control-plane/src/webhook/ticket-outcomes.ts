@@ -9,9 +9,10 @@ import type { WebhookClient } from './retrying-client.ts';
  * What became of an issued ticket, by the webhook's own log.
  *
  * - `delivered`: the webhook delivered the credential, or put it into a call of an upstream
- * - `failed`: the webhook refused, or the call of the upstream failed, with `code` where its log says one
+ * - `failed`: the webhook refused, or the call of the upstream failed, with `code` where its log says one; or the ticket of a
+ *   proxied call expired without having reached the webhook: `WEBHOOK_UNAVAILABLE`
  * - `pending`: not used, and still valid
- * - `not_fetched`: not used, and expired
+ * - `not_fetched`: not used by whoever got it, and expired
  * - `unknown`: the webhook does not answer, is another one than then, or its newest entries do not reach back that far
  */
 export const TICKET_OUTCOMES = ['delivered', 'failed', 'pending', 'not_fetched', 'unknown'] as const;
@@ -24,11 +25,9 @@ export interface TicketOutcome {
 
 export type TicketOutcomes = ReturnType<typeof createTicketOutcomes>;
 
-const TICKET_EVENTS: readonly string[] = [
-  'AGENT_CREDENTIAL_ACCESS',
-  'OWNER_CREDENTIAL_ACCESS',
-  'PROXY_CREDENTIAL_USE',
-];
+/** Its ticket is nobody's to fetch: this service itself takes it to the webhook. */
+const PROXY_USE = 'PROXY_CREDENTIAL_USE';
+const TICKET_EVENTS: readonly string[] = ['AGENT_CREDENTIAL_ACCESS', 'OWNER_CREDENTIAL_ACCESS', PROXY_USE];
 /** A minute, and the skew of clocks that the webhook allows (PROTOCOL.md TIX-18). */
 const TICKET_MS = 90_000;
 /** Newest entries that are read of one agent's use of a service, or of everybody's: half are the webhook's copies of our events. */
@@ -98,5 +97,8 @@ function outcomeIn(entries: readonly AuditItem[], event: AuditEvent, nowMs: numb
   const oldest = entries.at(-1);
   const reachesBack =
     entries.length < ENTRIES || (parseTime(oldest?.timestamp ?? '') ?? 0) < issuedMs - TICKET_MS;
-  return reachesBack ? { status: 'not_fetched' } : UNKNOWN;
+  if (!reachesBack) return UNKNOWN;
+  return event.eventType === PROXY_USE
+    ? { status: 'failed', code: 'WEBHOOK_UNAVAILABLE' }
+    : { status: 'not_fetched' };
 }

@@ -83,6 +83,25 @@ test('a proxied call whose upstream did not answer, or rejected the credential, 
   ]);
 });
 
+test('a proxied call that never reached the webhook is pending while its ticket holds, then failed, and nothing that somebody could fetch', async () => {
+  const proxy = await proxyOn(
+    { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin },
+    { serviceName: 'unreached' },
+  );
+  const deliveryNow = async () => {
+    const [event] = await service.log('&serviceName=unreached&eventType=PROXY_CREDENTIAL_USE&delivery=true');
+    return (event as LoggedEvent & { delivery?: unknown }).delivery;
+  };
+  await service.pair.stop('webhook');
+  expect((await proxy.send('tools/call', {})).json?.code).toBe('WEBHOOK_UNAVAILABLE');
+  expect(await deliveryNow()).toEqual({ status: 'unknown' });
+  await service.pair.start('webhook');
+  await service.admin('POST', '/api/webhook/probe');
+  expect(await deliveryNow()).toEqual({ status: 'pending' });
+  service.clock.advance(120_000);
+  expect(await deliveryNow()).toEqual({ status: 'failed', code: 'WEBHOOK_UNAVAILABLE' });
+});
+
 test('what became of a ticket is unknown once its webhook is unbound', async () => {
   const agent = await service.agent('github');
   await fetchFor(agent, 'github');

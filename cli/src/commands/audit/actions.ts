@@ -72,12 +72,19 @@ const DELIVERIES: Readonly<Record<string, string>> = {
   not_fetched: 'not fetched',
   unknown: 'allowed, delivery unknown',
 };
+/** Nobody fetches the ticket of a proxied call. */
+const PROXIED: Readonly<Record<string, string>> = {
+  ...DELIVERIES,
+  pending: 'not delivered yet',
+  unknown: 'delivery unknown',
+};
 
 /** An issued ticket is a success only where the webhook's log says that the credential was delivered. */
-function outcomeOf({ outcome, delivery }: Event): string {
+function outcomeOf({ eventType, outcome, delivery }: Event): string {
   if (delivery === undefined) return outcome;
   const { status, code } = delivery;
-  return DELIVERIES[status] ?? [status, code].filter((part) => part !== undefined).join(' ');
+  const words = eventType === PROXY_USE ? PROXIED : DELIVERIES;
+  return words[status] ?? [status, code].filter((part) => part !== undefined).join(' ');
 }
 
 const EVENTS: Shape<Event> = {
