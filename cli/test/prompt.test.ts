@@ -104,7 +104,7 @@ describe.skipIf(!hasTerminal)(`at a terminal${WITHOUT}`, () => {
     );
     expect(await held()).toMatchObject({ version: 1 });
     expect(await set([/\[Y\/n\]/, '\r'], [/Value of kept: /, 'another one, as long as that\r'])).toMatch(
-      /as version 2\nexit 0\necho \n$/,
+      /^kept is stored with:\n.*\n.*\n.*\nKeep these\? \[Y\/n\] \nValue of kept: \n.* as version 2\nexit 0\necho \n$/,
     );
     expect(await held()).toMatchObject({
       version: 2,

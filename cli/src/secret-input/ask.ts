@@ -46,9 +46,10 @@ export async function askLine({ terminal, signal }: Invocation, question: string
     terminal: terminal.interactive.in,
     historySize: 0,
   });
+  let give = (): void => undefined;
   try {
     return await new Promise<string>((resolve, reject) => {
-      const give = (): void => {
+      give = () => {
         terminal.err('\n');
         reject(new Interrupted());
       };
@@ -57,7 +58,9 @@ export async function askLine({ terminal, signal }: Invocation, question: string
       lines.question(`${plainLine(question)} `, resolve);
     });
   } finally {
-    lines.removeAllListeners('close');
+    // No other listener: by its own, readline stops showing what is typed, such as a secret that is asked for next.
+    lines.off('close', give);
+    signal.removeEventListener('abort', give);
     lines.close();
   }
 }
