@@ -59,8 +59,19 @@ test('what can never work is made with a warning on stderr that names why', asyn
   expect((await add('hosted', '--allow-host', 'api.example')).err).not.toContain('warning');
   expect(await proxyAt('https://api.example/mcp')).not.toContain('warning');
   expect(await proxyAt('https://api.exmaple/mcp')).toContain(
-    'warning: each call of this proxy will fail: Host `api.exmaple` is not an allowed host of `hosted`. Its owner runs `svault set hosted --allow-host api.exmaple --allow-header authorization`.\n',
+    'warning: each call of this proxy will fail: Host `api.exmaple` is not an allowed host of `hosted`. Its owner runs `svault set hosted --allow-host api.exmaple --allow-header authorization`, which replaces the allowed hosts and asks for the secret again.\n',
   );
+  const edited = (url: string) => svault('proxies', 'edit', 'https://api.example/mcp', '--upstream-url', url);
+  expect(await edited('https://api.example/v2')).toMatchObject({
+    code: 0,
+    err: expect.not.stringContaining('warning'),
+  });
+  expect(await edited('https://api.exmaple/v2')).toMatchObject({
+    code: 0,
+    err: expect.stringContaining(
+      'warning: each call of this proxy will fail: Host `api.exmaple` is not an allowed host of `hosted`.',
+    ),
+  });
   expect((await svault('agents', 'create', '--name', 'one', '--grants', 'hosted')).err).toContain(
     'warning: hosted is proxy-only, so the agent cannot fetch it; it is used through a proxy: svault proxies create --service hosted\n',
   );

@@ -122,6 +122,13 @@ describe('set', () => {
       expect(err).toMatch(
         /: svault set 'strict half' --allow-host c\.example --delivery proxy-only --allow-header x-key\n$/,
       );
+      expect(err).toContain(
+        'replaces: a.example, b.example (to keep: --allow-host a.example --allow-host b.example)\n',
+      );
+      const added = ['--allow-host', 'b.example', '--allow-host', 'a.example', '--allow-host', 'c.example'];
+      expect((await svault(['set', 'strict half', ...added], { input: 'new' })).err).not.toContain(
+        'replaces',
+      );
       const said = ['--delivery', 'any', '--allow-host', 'none'];
       expect(await svault(['set', 'strict half', ...said], { input: LONG })).toMatchObject({ code: 0 });
       expect(await held('strict half')).toMatchObject({ version: 2, delivery: 'any', allowedHosts: [] });

@@ -5,6 +5,7 @@ import { usage } from '../failure.ts';
 import { given } from '../json-in.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { type Shape, printDone, printList, printOne } from '../output/print.ts';
+import { say } from '../output/say.ts';
 import { confirm } from '../secret-input/ask.ts';
 import { updatedText } from './option-flags.ts';
 
@@ -35,7 +36,12 @@ export const showing =
     printOne(invocation, item, { ...shape([item]), name: () => reference });
   };
 
-/** `edit ONE` of a noun: changes the members that are given. @throws Failure usage where none is */
+/**
+ * `edit ONE` of a noun: changes the members that are given.
+ *
+ * @param warning what is wrong with the thing as it is now; undefined where nothing is
+ * @throws Failure usage where none is given
+ */
 export const editing =
   <T, Options>(
     { resource, schema }: PrintedResource<T>,
@@ -44,6 +50,7 @@ export const editing =
       invocation: Invocation,
       about: { readonly client: ApiClient; readonly id: string },
     ) => Promise<Readonly<Record<string, unknown>>>,
+    warning: (client: ApiClient, edited: T) => Promise<string | undefined> = () => Promise.resolve(undefined),
   ): Run<[reference: string], Options> =>
   async (invocation, [reference], options) => {
     const client = await apiClient(invocation);
@@ -53,6 +60,8 @@ export const editing =
       throw usage(`nothing to change: svault help ${resource.many.replace(' ', '-')} edit lists the options`);
     const answer = await client.change({ method: 'PATCH', path: pathOf(resource, id), body, schema });
     printDone(invocation, { said: updatedText(name, body), answer, name: reference });
+    const warned = await warning(client, answer);
+    if (warned !== undefined) say(invocation, warned);
   };
 
 /**

@@ -265,18 +265,18 @@ describe("the webhook's own refusals", () => {
 
   it('a cause is told in the control plane’s words, and nothing else of the refusal is passed on', async () => {
     const because = (code: string, members: object) =>
-      answer(403, { error: 'secret words', code, ...members }, {}, 'webhook');
+      answer(403, { error: 'planted words', code, ...members }, {}, 'webhook');
     const said = async (code: string, members: object): Promise<string> => {
       answering = because(code, members);
       const { json, text } = await ask();
-      expect(text).not.toMatch(/secret|<b>/);
+      expect(text).not.toMatch(/planted|<b>/);
       return json.error;
     };
-    expect(await said('UPSTREAM_ERROR', { cause: 'dns', host: 'secret.test' })).toBe(
+    expect(await said('UPSTREAM_ERROR', { cause: 'dns', host: 'planted.test' })).toBe(
       'The webhook could not reach mcp.example.com: its name did not resolve.',
     );
-    expect(await said('DESTINATION_NOT_ALLOWED', { cause: 'header', header: '<b>secret</b>' })).toBe(
-      'Header `authorization` is not an allowed header of `github`. Its owner runs `svault set github --allow-host mcp.example.com --allow-header authorization`.',
+    expect(await said('DESTINATION_NOT_ALLOWED', { cause: 'header', header: '<b>planted</b>' })).toBe(
+      'Header `authorization` is not an allowed header of `github`. Its owner runs `svault set github --allow-host mcp.example.com --allow-header authorization`, which replaces the allowed hosts and asks for the secret again.',
     );
     for (const cause of ['<b>', 'toString', '__proto__', 7, null, ['dns']])
       expect(await said('UPSTREAM_ERROR', { cause })).toBe(

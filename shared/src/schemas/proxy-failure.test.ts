@@ -17,17 +17,17 @@ const HOST = { cause: 'host' } as const;
 describe('the text of a proxied call that the webhook refused', () => {
   it('names the host that is not allowed and the command that allows it', () => {
     expect(said(HOST, 'https://api.test:8443/a?b=c')).toBe(
-      'Host `api.test:8443` is not an allowed host of `slack`. Its owner runs `svault set slack --allow-host api.test:8443 --allow-header authorization`.',
+      'Host `api.test:8443` is not an allowed host of `slack`. Its owner runs `svault set slack --allow-host api.test:8443 --allow-header authorization`, which replaces the allowed hosts and asks for the secret again.',
     );
     expect(said(HOST, 'http://127.0.0.1:3901/mcp')).toBe(
-      'Host `127.0.0.1:3901` is called by plain http, which the allowed hosts of `slack` do not include. Its owner runs `svault set slack --allow-host http://127.0.0.1:3901 --allow-header authorization`.',
+      'Host `127.0.0.1:3901` is called by plain http, which the allowed hosts of `slack` do not include. Its owner runs `svault set slack --allow-host http://127.0.0.1:3901 --allow-header authorization`, which replaces the allowed hosts and asks for the secret again.',
     );
   });
 
   it('names the header that is not allowed where the webhook says it, and else all with the credential', () => {
     const headers = { 'X-Key': '${TOKEN}', 'x-other': '$<TOKEN>', 'x-plain': '1' };
     const command =
-      'Its owner runs `svault set slack --allow-host api.test --allow-header x-key --allow-header x-other`.';
+      'Its owner runs `svault set slack --allow-host api.test --allow-header x-key --allow-header x-other`, which replaces the allowed hosts and asks for the secret again.';
     const of = (header?: string) => said({ cause: 'header', header }, 'https://api.test/', 'slack', headers);
     expect(of('X-KEY')).toBe(`Header \`x-key\` is not an allowed header of \`slack\`. ${command}`);
     expect(of()).toBe(`Header \`x-key\` or \`x-other\` is not an allowed header of \`slack\`. ${command}`);

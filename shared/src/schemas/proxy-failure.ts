@@ -114,5 +114,5 @@ function allowing(config: Destination): string | undefined {
   if (!isAllowedHost(entry) || ![serviceName, ...headers].every((word) => PLAIN_WORD.test(word)))
     return undefined;
   const flags = [`--allow-host ${entry}`, ...headers.map((name) => `--allow-header ${name}`)];
-  return `Its owner runs \`svault set ${serviceName} ${flags.join(' ')}\`.`;
+  return `Its owner runs \`svault set ${serviceName} ${flags.join(' ')}\`, which replaces the allowed hosts and asks for the secret again.`;
 }

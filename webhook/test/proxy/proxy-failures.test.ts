@@ -97,7 +97,7 @@ test.each([
 test('a header that the credential does not allow is named to the caller and in one warning', async () => {
   const { json } = await called(upstream.url, { allowedHeaders: ['x-key'] });
   const refused = { code: 'DESTINATION_NOT_ALLOWED', cause: 'header', header: 'authorization' };
-  const error = `Header \`authorization\` is not an allowed header of \`api\`. Its owner runs \`svault set api --allow-host ${upstream.url} --allow-header authorization\`.`;
+  const error = `Header \`authorization\` is not an allowed header of \`api\`. Its owner runs \`svault set api --allow-host ${upstream.url} --allow-header authorization\`, which replaces the allowed hosts and asks for the secret again.`;
   expect(json).toMatchObject({ ...refused, error });
   expect(lines()).toMatchObject([{ level: 'warn', why: error, reason: 'header: authorization' }]);
 });

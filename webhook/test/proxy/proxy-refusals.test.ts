@@ -54,7 +54,7 @@ describe('where', () => {
     await point(call);
     expect(await refused(call)).toEqual(NOT_ALLOWED);
     expect((await callProxy(webhook, call)).json.error).toBe(
-      `Host \`${upstream.host}\` is called by plain http, which the allowed hosts of \`slack\` do not include. Its owner runs \`svault set slack --allow-host ${upstream.url} --allow-header authorization\`.`,
+      `Host \`${upstream.host}\` is called by plain http, which the allowed hosts of \`slack\` do not include. Its owner runs \`svault set slack --allow-host ${upstream.url} --allow-header authorization\`, which replaces the allowed hosts and asks for the secret again.`,
     );
   });
 

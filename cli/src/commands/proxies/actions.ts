@@ -144,11 +144,15 @@ export const createProxy: Run<[], ProxyOptions & { readonly auth?: 'token' | 'sv
 };
 
 /** `proxies edit PROXY` */
-export const editProxy = editing(PROXIES, async (options: ProxyOptions, _, { client }) => ({
-  ...(await settingsFrom(client, options)),
-  ...(options.agent === NO_AGENT && { agentId: null }),
-  ...(options.header?.join() === NO_HEADERS.join() && { headerTemplates: null }),
-}));
+export const editProxy = editing(
+  PROXIES,
+  async (options: ProxyOptions, _, { client }) => ({
+    ...(await settingsFrom(client, options)),
+    ...(options.agent === NO_AGENT && { agentId: null }),
+    ...(options.header?.join() === NO_HEADERS.join() && { headerTemplates: null }),
+  }),
+  proxyWarning,
+);
 
 const keySchema = z.looseObject({ key: z.string() });
 

@@ -32,6 +32,7 @@ export async function withKeptRestrictions(
   name: string,
   { held, given, typed }: { held: HeldRecord; given: GivenRecord; typed: object },
 ): Promise<GivenRecord> {
+  sayDroppedHosts(invocation, held, given);
   const { flags, members, isIncomplete } = unsaid(held, given);
   if (flags.length === 0) return given;
   const { interactive } = invocation.terminal;
@@ -50,6 +51,16 @@ export async function withKeptRestrictions(
   }
   warnOfAnyHost(invocation, members);
   return { ...given, members: { ...given.members, ...members } };
+}
+
+/** Hosts that are given replace all that are stored, which a person who adds one may not expect. */
+function sayDroppedHosts(invocation: Invocation, held: HeldRecord, { members: said }: GivenRecord): void {
+  const given: unknown = said['allowedHosts'];
+  if (!Array.isArray(given)) return;
+  const dropped = held.allowedHosts.filter((host) => !given.includes(host));
+  if (dropped.length === 0) return;
+  const flags = dropped.map((host) => `--allow-host ${host}`).join(' ');
+  say(invocation, `replaces: ${plainLine(dropped.join(', '))} (to keep: ${plainLine(flags)})`);
 }
 
 function unsaid(held: HeldRecord, { members: said, withoutProvider }: GivenRecord): Unsaid {
