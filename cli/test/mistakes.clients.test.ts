@@ -257,6 +257,20 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     names: /webhook rejects the signature/,
     next: 'svault webhook unbind, then unseal-bind on the machine of the webhook, then svault webhook bind',
   },
+  'a fetch whose new ticket the webhook rejects': {
+    make: async () => {
+      const skewed = await pairAndPeople({ ownClocks: true });
+      try {
+        expect(await skewed.admin.svault(['add', 'github'], { input: SECRET })).toMatchObject({ code: 0 });
+        skewed.pair.clock.advance(HOUR_MS);
+        return await said(skewed.admin, 'get github');
+      } finally {
+        await skewed.close();
+      }
+    },
+    names: /webhook refused a new ticket: wait 30 seconds after a restore.*TICKET_INVALID/,
+    next: 'otherwise run svault doctor',
+  },
   'http at an address that others can reach': {
     make: () => said(ci, 'ls', { env: { SVAULT_BASE_URL: 'http://svault.example.org' } }),
     names: /http:\/\/svault\.example\.org is not the address of a control plane/,

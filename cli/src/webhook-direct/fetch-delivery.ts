@@ -70,6 +70,8 @@ async function fetchOnce(
   if (!(delivery instanceof Failure)) return delivery;
   const refused = delivery;
   if (refused.retryAfterSeconds !== undefined && isTemporary(refused)) return { later: refused };
+  // What the webhook says of a ticket is for who kept one too long; this one is new.
+  if (refused.code === 'TICKET_INVALID') throw refused.saying(NEW_TICKET_REFUSED);
   if (refused.code !== 'NOT_FOUND') throw refused;
   throw refused.saying(`the webhook holds nothing for ${name}; svault set ${name} stores it`, 'notFound');
 }
@@ -83,6 +85,9 @@ async function deliveryAt(invocation: Invocation, from: URL): Promise<Delivery> 
 /** Protocol section 5.4: what the same request may be answered otherwise, a little later. */
 const isTemporary = ({ exit, code }: Failure): boolean =>
   code === 'REFRESH_NEEDED' || exit === 'unavailable' || exit === 'rateLimited';
+
+const NEW_TICKET_REFUSED =
+  'the webhook refused a new ticket: wait 30 seconds after a restore; otherwise run svault doctor';
 
 /** A ticket has at most 4096 characters (protocol section 4), and a webhook's address 2048. */
 const MAX_CHARACTERS = 8_192;
