@@ -43,6 +43,7 @@ test('bind shows service, address and fingerprint, and binds; status shows the o
   expect(err).toContain(`Webhook      ${webhookUrl}\n`);
   expect(err).toContain(`Fingerprint  ${fingerprintIn(link)}\n`);
   expect(err).toMatch(/\nbound: the credentials of your vault are held by http.*\n$/);
+  expect(err).not.toContain('Bind it only if');
   expect(err).not.toContain(parametersOf(link).get('code'));
 
   const shown = await admin.svault(['webhook', 'status']);
@@ -111,7 +112,10 @@ describe('a webhook that stays unbound', () => {
 
   test('bind does nothing without a yes', async () => {
     const said = await bind(await freshLink());
-    expect(said).toMatchObject({ code: 2, err: matching(/\nerror: .*fingerprint.*--yes\n$/) });
+    expect(said).toMatchObject({
+      code: 2,
+      err: matching(/\nBind it only if it is your own\.\nerror: .*fingerprint.*--yes\n$/),
+    });
     expect((await admin.svault(['webhook', 'status'])).code).toBe(4);
   });
 

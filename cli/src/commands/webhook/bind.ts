@@ -28,6 +28,7 @@ export const bindWebhook: Run<[link: string | undefined], { readonly yes?: true 
   const registration = readRegistration(await linkText(invocation, link));
   mustBeFor(registration, baseUrl);
   show(invocation, registration, baseUrl);
+  if (options.yes !== true) say(invocation, 'Bind it only if it is your own.');
   await confirm(invocation, 'Does the webhook show the same fingerprint, and shall it be bound?', options);
 
   const { code, webhookUrl, hmacHash } = registration;
@@ -49,7 +50,7 @@ export const bindWebhook: Run<[link: string | undefined], { readonly yes?: true 
 function mustBeFree({ bound, url = 'an address that is not known' }: WebhookView): void {
   if (!bound) return;
   throw failed(
-    `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it first with svault webhook unbind (and erase its keys, reference webhook: unseal-bind, to use it again)`,
+    `a webhook is bound already: ${plainLine(url)}; to bind another one, unbind it first with svault webhook unbind (and erase its keys, svault’s own webhook: unseal-bind, to use it again)`,
   );
 }
 
@@ -64,7 +65,7 @@ function show(invocation: Invocation, { webhookUrl, hmacHash }: Registration, ba
   say(invocation, `Service      ${baseUrl}`);
   say(invocation, `Webhook      ${webhookUrl}`);
   say(invocation, `Fingerprint  ${fingerprintOf(hmacHash)}`);
-  say(invocation, 'It will hold the credentials of your vault. Bind it only if it is your own.');
+  say(invocation, 'It will hold the credentials of your vault.');
 }
 
 const MAX_BYTES = 64 * 1_024;

@@ -36,6 +36,6 @@ export const unbindWebhook: Run<[], { readonly yes?: true }> = async (invocation
   printDone(invocation, { said: `${called} is unbound`, answer: { bound: false, url }, name: url ?? '' });
   say(
     invocation,
-    'to bind it again, erase its keys (reference webhook: unseal-bind), then run svault webhook bind',
+    'to bind it again, erase its keys (svault’s own webhook: unseal-bind), then run svault webhook bind',
   );
 };
