@@ -74,7 +74,7 @@ export async function sealBackup(
  * pieces of 1 MiB.
  * @param options.masterKeys candidates, 32 bytes each; asked for before the MAC is known to hold, so a derivation in the
  *   trailer is still anybody's
- * @param options.keySetting what the operator sets the root key with, for messages
+ * @param options.whereToGiveKey such as `as SV_MASTER_KEY`, for messages
  * @throws BackupRefused for a file that is no backup of this program under one of these keys, byte for byte; `target` is
  *   gone then
  */
@@ -84,10 +84,10 @@ export async function openBackup(
   options: {
     readonly program: BackupProgram;
     readonly masterKeys: (trailer: BackupTrailer) => Promise<readonly Uint8Array[]>;
-    readonly keySetting: string;
+    readonly whereToGiveKey: string;
   },
 ): Promise<BackupTrailer> {
-  const { program, masterKeys, keySetting } = options;
+  const { program, masterKeys, whereToGiveKey } = options;
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) throw new BackupRefused(`${file} does not exist`);
   if (!found.isFile()) throw new BackupRefused(`${file} is no regular file`);
@@ -105,7 +105,7 @@ export async function openBackup(
     if (macKey === undefined)
       throw new BackupRefused(
         `the root key does not open this backup: ${file} was made at ${trailer.madeAt} under another one, or its ` +
-          `last bytes were changed. Give the key of that time as ${keySetting}`,
+          `last bytes were changed. Give the key of that time ${whereToGiveKey}`,
       );
     await copyChecked(source, { file, target, end, macKey });
     return trailer;

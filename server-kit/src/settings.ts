@@ -142,9 +142,15 @@ const FILE_SUFFIX = '_FILE';
 
 /** What an operator does with a new key, by where the present one comes from. */
 export const howToReplace = (env: NodeJS.ProcessEnv, name: string): string =>
-  (env[name + FILE_SUFFIX] ?? '') === ''
-    ? `Set ${name} to the new key`
-    : `Write the new key to the file that ${name}${FILE_SUFFIX} names`;
+  comesByFile(env, name)
+    ? `Write the new key to the file that ${name}${FILE_SUFFIX} names`
+    : `Set ${name} to the new key`;
+
+/** Where an operator gives a key, by where the present one comes from. */
+export const whereToGive = (env: NodeJS.ProcessEnv, name: string): string =>
+  comesByFile(env, name) ? `in the file that ${name}${FILE_SUFFIX} names` : `as ${name}`;
+
+const comesByFile = (env: NodeJS.ProcessEnv, name: string): boolean => (env[name + FILE_SUFFIX] ?? '') !== '';
 
 /**
  * Reads all settings of one program from its environment, once, at start.

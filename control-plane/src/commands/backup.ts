@@ -1,7 +1,7 @@
 import { openBackup } from '@svault/server-kit/backup-file';
 import { makePrivateFolder } from '@svault/server-kit/private-folder';
 import type { Subcommand } from '@svault/server-kit/program';
-import { SettingsError } from '@svault/server-kit/settings';
+import { SettingsError, whereToGive } from '@svault/server-kit/settings';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
 import { formatTime, systemClock } from '@svault/shared';
 import { existsSync, renameSync, rmSync } from 'node:fs';
@@ -62,7 +62,7 @@ export const restoreBackup: Subcommand = {
       const { madeAt } = await openBackup(file, staged, {
         program: 'control-plane',
         masterKeys: () => Promise.resolve(rootKeysOf(config).map((key) => key.reveal())),
-        keySetting: 'SV_MASTER_KEY',
+        whereToGiveKey: whereToGive(env, 'SV_MASTER_KEY'),
       });
       await prepare(staged, config);
       renameSync(staged, databasePath);

@@ -2,6 +2,7 @@ import { aeadReady } from '@svault/server-kit/aead';
 import { BackupRefused, openBackup } from '@svault/server-kit/backup-file';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Subcommand } from '@svault/server-kit/program';
+import { whereToGive } from '@svault/server-kit/settings';
 import { formatTime, systemClock } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { type WebhookConfig, webhookConfig } from '../config/config.ts';
@@ -23,7 +24,7 @@ export const restoreBackupCommand: Subcommand = {
       const { madeAt } = await openBackup(file, copy, {
         program: 'webhook',
         masterKeys: ({ derivation }) => masterKeysFor(derivation, config),
-        keySetting: 'SV_WEBHOOK_MASTER_KEY, or its passphrase as SV_WEBHOOK_PASSPHRASE',
+        whereToGiveKey: `${whereToGive(env, 'SV_WEBHOOK_MASTER_KEY')}, or its passphrase as SV_WEBHOOK_PASSPHRASE`,
       });
       const resumeAt = formatTime(acceptsAgainMs(await prepare(copy, config)));
       out(`Restored the backup of ${madeAt} into ${config.dataDir}.\n`);

@@ -24,9 +24,7 @@ export const rotateMasterKeyCommand: Subcommand = {
       const outcome = await rotateMasterKey(rotation, next.reveal());
       await handOver(context);
       say(outcome === 'rotated' ? 'The root key is rotated.' : 'The root key had been rotated already.');
-      say(
-        `${howToReplace(surroundings.env, 'SV_WEBHOOK_MASTER_KEY')}, and remove SV_WEBHOOK_MASTER_KEY_NEXT.`,
-      );
+      say(`${howToReplace(surroundings.env, 'SV_WEBHOOK_MASTER_KEY')} before the next start.`);
     });
   },
 };

@@ -204,6 +204,18 @@ describe('a backup from before a rotation of the root key', () => {
     expect(await restored(rotated, after)).toMatchObject({ code: 0 });
     expect(await restored(source.env, after)).toMatchObject({ code: 1, wrote: false });
   });
+
+  it('is rejected with the setting that names the file of the key, where the key comes from one', async () => {
+    const source = await fixture();
+    const file = await backupOf(source);
+    const keyFile = join(folder(), 'root.key');
+    writeFileSync(keyFile, toBase64url(randomBytes(32)), { mode: 0o600 });
+    const other = { ...source.env, SV_WEBHOOK_MASTER_KEY: '', SV_WEBHOOK_MASTER_KEY_FILE: keyFile };
+    expect(await restored(other, file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('in the file that SV_WEBHOOK_MASTER_KEY_FILE names'),
+    });
+  });
 });
 
 describe('a backup of a vault under a passphrase', () => {

@@ -116,7 +116,11 @@ describe('the root key', () => {
     const next = newKey();
     const former = webhook.env['SV_WEBHOOK_MASTER_KEY'] ?? '';
     const both = { ...webhook.env, SV_WEBHOOK_MASTER_KEY_NEXT: next };
-    expect(await runWebhook(both, 'rotate-master-key')).toMatchObject({ code: 0, stderr: '' });
+    expect(await runWebhook(both, 'rotate-master-key')).toMatchObject({
+      code: 0,
+      stdout: 'The root key is rotated.\nSet SV_WEBHOOK_MASTER_KEY to the new key before the next start.\n',
+      stderr: '',
+    });
     await webhook.store('after', PLAIN);
     expect((await webhook.credential('before')).status).toBe(200);
     expect((await webhook.credential('after')).status).toBe(200);
