@@ -56,7 +56,10 @@ export function createAuditShipper(options: {
           vaultId,
           () => shipVault(vaultId, shippedSeq),
           (error, retryInMs) =>
-            logger.warn({ err: error, vaultId, retryInMs }, 'the webhook does not take the audit log'),
+            logger.warn(
+              { err: error, vaultId, retryInMs },
+              'the audit log cannot be delivered to the webhook',
+            ),
         );
     },
     settled: tasks.settled,
