@@ -66,7 +66,7 @@ The running webhook takes the new key over by itself. Older backups still need t
 (umask 077; openssl rand 32 | basenc --base64url | tr -d '=\\n' > secrets/next.key)
 docker compose run --rm -T -v "$PWD/secrets/next.key:/run/secrets/next:ro" \\
   -e SV_WEBHOOK_MASTER_KEY_NEXT_FILE=/run/secrets/next webhook rotate-master-key \\
-  && mv secrets/master.key secrets/former.key && mv secrets/next.key secrets/master.key
+  && mv secrets/master.key "secrets/former-$(date -u +%FT%H%M%SZ).key" && mv secrets/next.key secrets/master.key
 docker compose up -d --force-recreate webhook
 \`\`\`
 
