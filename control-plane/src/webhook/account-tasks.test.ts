@@ -1,6 +1,8 @@
+import { createLogger } from '@svault/server-kit/logger';
 import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AccountTasks, createAccountTasks } from './account-tasks.ts';
+import { type AccountTasks, createAccountTasks, loggedReports } from './account-tasks.ts';
+import { WebhookCallFailed } from './call-failed.ts';
 
 const vaultOf = (name: string, n: number): Id<'vlt'> => `vlt_${name}_${n}` as Id<'vlt'>;
 
@@ -18,11 +20,10 @@ beforeEach(() => {
 });
 
 const start = (vaultId: Id<'vlt'>, task: () => Promise<void>): void =>
-  tasks.start(
-    vaultId,
-    () => (started.push(vaultId), task()),
-    (_error, pauseMs) => pauses.push(pauseMs),
-  );
+  tasks.start(vaultId, () => (started.push(vaultId), task()), {
+    failed: (_error, pauseMs) => pauses.push(pauseMs),
+    recovered: () => undefined,
+  });
 const hang = (): Promise<void> => gate.promise;
 const fail = (): Promise<void> => Promise.reject(new Error('away'));
 const succeed = (): Promise<void> => Promise.resolve();
@@ -51,6 +52,28 @@ describe('background tasks of accounts', () => {
     start(one, succeed);
     await tasks.settled();
     expect([tasks.canStart(one), tasks.busyAccounts]).toEqual([true, 0]);
+  });
+
+  it('are logged as one warning without a stack for each outage, each other cause anew, and one line at the end', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const destination = { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) };
+    const logger = createLogger({ name: 'x', level: 'info', format: 'json', destination });
+    const one = vaultOf('a', 1);
+    const reports = loggedReports(logger, one, { failed: 'is away', recovered: 'is back' });
+    const ends = ['a', 'a', 'a', 'b', 'b'].map(
+      (why) => () => Promise.reject(new WebhookCallFailed('unreachable', why)),
+    );
+    for (const end of [...ends, succeed, succeed, ends[0]!]) {
+      tasks.start(one, end, reports);
+      await tasks.settled();
+      clock.advance(8_000);
+    }
+    expect(lines.map(({ level, msg, why, err }) => [level, msg, why, err])).toEqual([
+      ['warn', 'is away', 'a', undefined],
+      ['warn', 'is away', 'b', undefined],
+      ['info', 'is back', undefined, undefined],
+      ['warn', 'is away', 'a', undefined],
+    ]);
   });
 
   it('leave places for other accounts, however many webhooks failed last and never answer', async () => {

@@ -1,8 +1,14 @@
+import type { Logger } from '@svault/server-kit/logger';
 import type { Clock, Id } from '@svault/shared';
 import { WebhookCallFailed } from './call-failed.ts';
 
-/** Gets the error and the length of the pause in ms. */
-type OnFailure = (error: unknown, pauseMs: number) => void;
+/** How one account's task ended. */
+export interface Reports {
+  /** @param isNew false where the task before failed with the same message */
+  readonly failed: (error: unknown, pauseMs: number, isNew: boolean) => void;
+  /** The first success after failures. */
+  readonly recovered: () => void;
+}
 
 export type AccountTasks = ReturnType<typeof createAccountTasks>;
 
@@ -29,7 +35,10 @@ export function createAccountTasks(options: {
   readonly maxPauseMs: number;
 }) {
   const { clock, firstPauseMs, maxPauseMs } = options;
-  const pauses = new Map<Id<'vlt'>, { readonly untilMs: number; readonly lengthMs: number }>();
+  const pauses = new Map<
+    Id<'vlt'>,
+    { readonly untilMs: number; readonly lengthMs: number; readonly why: string }
+  >();
   const inFlight = new Map<Id<'vlt'>, { readonly failedLast: boolean; readonly ended: Promise<void> }>();
 
   /** Whether a task of the account can start now. */
@@ -39,15 +48,17 @@ export function createAccountTasks(options: {
     const alike = [...inFlight.values()].filter((task) => task.failedLast === failedLast).length;
     return alike < (failedLast ? PLACES_AFTER_FAILURES : PLACES);
   };
-  const run = async (vaultId: Id<'vlt'>, task: () => Promise<void>, onFailure: OnFailure): Promise<void> => {
+  const run = async (vaultId: Id<'vlt'>, task: () => Promise<void>, reports: Reports): Promise<void> => {
     try {
       await task();
-      pauses.delete(vaultId);
+      if (pauses.delete(vaultId)) reports.recovered();
     } catch (error) {
-      const lengthMs = Math.min((pauses.get(vaultId)?.lengthMs ?? firstPauseMs / 2) * 2, maxPauseMs);
+      const former = pauses.get(vaultId);
+      const why = String(error);
+      const lengthMs = Math.min((former?.lengthMs ?? firstPauseMs / 2) * 2, maxPauseMs);
       const pauseMs = Math.max(lengthMs, askedPauseMs(error));
-      pauses.set(vaultId, { untilMs: clock.monotonic() + pauseMs, lengthMs });
-      onFailure(error, pauseMs);
+      pauses.set(vaultId, { untilMs: clock.monotonic() + pauseMs, lengthMs, why });
+      reports.failed(error, pauseMs, why !== former?.why);
     } finally {
       inFlight.delete(vaultId);
     }
@@ -60,14 +71,34 @@ export function createAccountTasks(options: {
       return new Set([...pauses.keys(), ...inFlight.keys()]).size;
     },
     /** Starts a task, which rejects to report a failure, unless the account cannot start one now. */
-    start: (vaultId: Id<'vlt'>, task: () => Promise<void>, onFailure: OnFailure): void => {
+    start: (vaultId: Id<'vlt'>, task: () => Promise<void>, reports: Reports): void => {
       if (!canStart(vaultId)) return;
       const { promise: ended, resolve } = Promise.withResolvers<void>();
       inFlight.set(vaultId, { failedLast: pauses.has(vaultId), ended });
-      void run(vaultId, task, onFailure).finally(resolve);
+      void run(vaultId, task, reports).finally(resolve);
     },
     /** Waits for the tasks in flight. */
     settled: async (): Promise<void> =>
       void (await Promise.all([...inFlight.values()].map(({ ended }) => ended))),
   };
 }
+
+/**
+ * Logs a webhook's failures as one warning for each outage and one line at its end; the failures between and the stacks are at debug.
+ * Other errors are logged in full whenever they happen.
+ */
+export const loggedReports = (
+  logger: Logger,
+  vaultId: Id<'vlt'>,
+  texts: { readonly failed: string; readonly recovered?: string },
+): Reports => ({
+  failed: (error, retryInMs, isNew) => {
+    if (!(error instanceof WebhookCallFailed))
+      return logger.warn({ err: error, vaultId, retryInMs }, texts.failed);
+    if (isNew) logger.warn({ vaultId, retryInMs, why: error.message }, texts.failed);
+    logger.debug({ err: error, vaultId, retryInMs }, texts.failed);
+  },
+  recovered: () => {
+    if (texts.recovered !== undefined) logger.info({ vaultId }, texts.recovered);
+  },
+});

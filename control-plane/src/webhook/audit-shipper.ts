@@ -1,7 +1,7 @@
 import type { Logger } from '@svault/server-kit/logger';
 import type { Clock, Id } from '@svault/shared';
 import type { AuditStore } from '../core/audit-store.ts';
-import { createAccountTasks } from './account-tasks.ts';
+import { type Reports, createAccountTasks, loggedReports } from './account-tasks.ts';
 import { type AuditDestination, cutBatch } from './audit-delivery.ts';
 
 /**
@@ -38,6 +38,14 @@ export function createAuditShipper(options: {
       if (!stopping.signal.aborted) throw error;
     }
   };
+  const reportsOf = (vaultId: Id<'vlt'>): Reports => {
+    const reports = loggedReports(logger, vaultId, {
+      failed: 'the audit log cannot be delivered to the webhook',
+      recovered: 'the audit log is delivered to the webhook again',
+    });
+    // A call that a stop aborts neither fails nor succeeds.
+    return { ...reports, recovered: () => void (stopping.signal.aborted || reports.recovered()) };
+  };
 
   /** The last vault of the former round. */
   let after: Id<'vlt'> | undefined;
@@ -52,15 +60,7 @@ export function createAuditShipper(options: {
       const due = waiting.filter(({ vaultId }) => tasks.canStart(vaultId)).slice(0, VAULTS_PER_ROUND);
       after = due.length === VAULTS_PER_ROUND ? due.at(-1)?.vaultId : undefined;
       for (const { vaultId, shippedSeq } of due)
-        tasks.start(
-          vaultId,
-          () => shipVault(vaultId, shippedSeq),
-          (error, retryInMs) =>
-            logger.warn(
-              { err: error, vaultId, retryInMs },
-              'the audit log cannot be delivered to the webhook',
-            ),
-        );
+        tasks.start(vaultId, () => shipVault(vaultId, shippedSeq), reportsOf(vaultId));
     },
     settled: tasks.settled,
     /** Aborts the calls in flight; the next process ships their events again. */

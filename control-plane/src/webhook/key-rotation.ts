@@ -5,7 +5,7 @@ import type { NewAuditEvent } from '../core/audit-event.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Transaction, UnitOfWork } from '../core/stores.ts';
 import type { WebhookLink, WebhookLinkStore, WrappedHmacKey } from '../core/webhook-link.ts';
-import { createAccountTasks } from './account-tasks.ts';
+import { createAccountTasks, loggedReports } from './account-tasks.ts';
 import { WebhookCallFailed } from './call-failed.ts';
 import type { WebhookClient } from './retrying-client.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
@@ -128,8 +128,7 @@ export function createRotationCompletion(options: {
           tasks.start(
             vaultId,
             async () => void (await rotation.complete(link)),
-            (error, retryInMs) =>
-              logger.warn({ err: error, vaultId, retryInMs }, 'a new webhook key is not in use yet'),
+            loggedReports(logger, vaultId, { failed: 'a new webhook key is not in use yet' }),
           );
         }
         after = page.length === PAGE ? page.at(-1)?.vaultId : undefined;

@@ -56,7 +56,7 @@ export const webhookStatus: Run<[]> = async (invocation) => {
   const { problem } = webhook;
   if (webhook.reachable !== true)
     throw unavailable(
-      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane; if it is stopped, start it (with Docker: svault webhook up in the folder of its project)${problem === undefined ? '' : `. ${plainLine(problem)}`}`,
+      `the webhook at ${plainLine(webhook.url ?? 'its address')} does not answer the control plane; if it is stopped, start it (with npm start: Ctrl-C there, then npm start again; with Docker: svault webhook up in the folder of its project)${problem === undefined ? '' : `. ${plainLine(problem)}`}`,
     );
   if (problem !== undefined) throw failed(plainLine(problem));
 };
