@@ -55,7 +55,7 @@ export const CONTROL_PLANE_ERRORS = {
       'This agent key (svagent_…) is malformed or has been revoked. Ask the owner of the agent for its current one.',
     meaning: 'The key is malformed, unknown or revoked.',
     remedy:
-      'Use the current key. An agent’s: svault agents reveal-key NAME. A proxy’s (mcp_…) is shown once, so a revoked proxy is replaced by a new one: svault proxies create. This client’s: svault login --key -.',
+      'Use the current key. An agent’s: svault agents reveal-key NAME. A proxy’s (mcp_…): svault proxies reveal-key NAME; a revoked proxy is replaced by a new one: svault proxies create. This client’s: svault login --key -.',
   },
   INVALID_REQUEST: {
     statuses: [400],

@@ -83,6 +83,10 @@ const MESSAGES = {
   MCP_DISABLED: CONTROL_PLANE_ERRORS.MCP_DISABLED.message,
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
+/** For what is a proxy's key by its form, which tells nothing about one that exists. */
+export const KEY_OF_PROXY =
+  'This is the key of a proxy (mcp_…), for /api/proxy/mcp. Here an agent key (svagent_…) or a session token is needed.';
+
 /** Denials with an HTTP status, whatever the message is, in the shape of every other error of this service. */
 type HttpDenial = keyof typeof MESSAGES;
 

@@ -10,7 +10,7 @@ import { withStaticHeaders } from '../http/static-headers.ts';
 import { resourceOf } from '../oauth/oauth-paths.ts';
 import type { Inbound } from './classify-message.ts';
 import { denialResult } from './denial-result.ts';
-import { createMcpResponses, isHttpDenial } from './http-responses.ts';
+import { KEY_OF_PROXY, createMcpResponses, isHttpDenial } from './http-responses.ts';
 import { presentedToken } from '../http/credential-from-headers.ts';
 import { type Read, readMessage } from './read-message.ts';
 import type { RespondInProtocol } from './sdk-server.ts';
@@ -65,7 +65,10 @@ export function createMcpHandler(options: {
     if (!isOwnHost(req)) return responses.deny(res, cors, 'FORBIDDEN', FOREIGN_HOST);
     if (!origin.allowed) return responses.deny(res, cors, 'FORBIDDEN', FOREIGN_ORIGIN);
     const credential = presentedToken(req, audience);
-    if (typeof credential === 'string') return responses.deny(res, cors, credential);
+    if (typeof credential === 'string') {
+      const isOfProxy = /^bearer +mcp_/i.test(req.headers.authorization ?? '');
+      return responses.deny(res, cors, credential, isOfProxy ? KEY_OF_PROXY : undefined);
+    }
 
     const who = { credential, channel: 'mcp', origin: originOf(req, 'mcp', credential.prefix) } as const;
     const { classify } = await protocol();

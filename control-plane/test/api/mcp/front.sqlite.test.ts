@@ -160,6 +160,17 @@ describe('credentials', () => {
       expect([(await unknown.raw(body)).json.code]).toEqual(['INVALID_KEY']);
   });
 
+  it('the key of a proxy is told where it belongs', async () => {
+    const answer = await ping({ authorization: `Bearer ${newKey('mcp')}` });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      401,
+      expect.objectContaining({
+        error: expect.stringContaining('the key of a proxy (mcp_…), for /api/proxy/mcp'),
+        code: 'INVALID_KEY',
+      }),
+    ]);
+  });
+
   it.each([
     ['an unknown key', () => newKey('svagent')],
     ['an unknown session token', () => newKey('svsess')],
