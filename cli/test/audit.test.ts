@@ -87,7 +87,7 @@ test('audit names who acted, what it was done to and each detail in plain words'
   const key = await people.admin.svault(['admin-keys', 'list', '--format', 'name']);
   expect(await row('--agent', 'actor')).toMatchObject({
     WHAT: 'AGENT_UPDATED',
-    BY: key.out.trim(),
+    BY: `admin key (${key.out.trim()})`,
     ON: 'actor',
     DETAIL: 'members: description, mcpEnabled',
   });
@@ -102,7 +102,11 @@ test('audit names who acted, what it was done to and each detail in plain words'
     'github',
   ];
   const { out } = await people.admin.svault([...proxy, '--allow-missing', '--json']);
-  expect(await row('--proxy', 'px')).toMatchObject({ WHAT: 'PROXY_CREATED', BY: key.out.trim(), ON: 'px' });
+  expect(await row('--proxy', 'px')).toMatchObject({
+    WHAT: 'PROXY_CREATED',
+    BY: `admin key (${key.out.trim()})`,
+    ON: 'px',
+  });
   const authorization = `Bearer ${(JSON.parse(out) as { key: string }).key}`;
   await fetch(`${people.pair.controlPlaneUrl()}/api/proxy/mcp`, {
     method: 'POST',

@@ -28,6 +28,8 @@ test('a proxy’s name means the active one, and a revoked one only where no oth
   ]);
   expect((await svault('proxies', 'revoke', 'github', '--yes')).code).toBe(0);
   expect(JSON.parse((await svault('proxies', 'show', 'github', '--json')).out)).toMatchObject({ id: first });
+  const again = await svault('proxies', 'revoke', 'github');
+  expect([again.code, again.err]).toEqual([0, 'the key of github was revoked already\n']);
   const second = await created('github');
   expect(JSON.parse((await svault('proxies', 'show', 'github', '--json')).out)).toMatchObject({ id: second });
   const { out } = await svault('proxies', 'list', '--format', 'name');

@@ -62,6 +62,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     page: 'docs/guides/claude-code.md',
+    begins: './svault set github-mcp',
+    why: 'asks at a terminal; cli/test/prompt.test.ts answers there',
+  },
+  {
+    page: 'docs/guides/claude-code.md',
     begins: 'curl -sS $SVAULT_BASE_URL/api/proxy/mcp',
     why: 'calls GitHub; control-plane/test/forwarding sends such requests to other upstreams',
   },

@@ -19,7 +19,7 @@ export function secretPaths(method: TunnelMethod): readonly string[] {
   return secret === undefined ? MADE_SECRETS : [...MADE_SECRETS, secret.path];
 }
 
-/** Folders that only their owner may enter; none of them belongs into a repository. */
+/** Folders that only their owner may enter; none of them belongs in a repository. */
 export const privateFolders = (method: TunnelMethod): readonly string[] => [
   'secrets',
   'backups',

@@ -43,7 +43,8 @@ const whatOf = ({ eventType, count = 1 }: Event): string =>
 
 /** Who caused it; '' for what svault does by itself, such as noting that a grant has expired. */
 function byOf({ eventType, userId, userEmail, adminKeyName, ...event }: Event): string {
-  if (userId !== undefined) return adminKeyName ?? userEmail ?? userId;
+  if (adminKeyName !== undefined) return `admin key (${adminKeyName})`;
+  if (userId !== undefined) return userEmail ?? userId;
   if (eventType === PROXY_USE) return event.proxyName ?? event.proxyId ?? '';
   return eventType === AGENT_ACCESS ? (event.agentName ?? event.agentId ?? '') : '';
 }

@@ -23,7 +23,7 @@ export const auditCommand = (action: Action): Command =>
           ['--from <time>', 'only from then on: 2026-11-20T12:00:00Z, or how long ago: 90m, 24h, 7d'],
           ['--to <time>', 'only before then'],
           ['--limit <count>', 'how many (default: 50)'],
-          ['-f, --follow', 'print new events as they happen, until Ctrl-C; as JSON, one a line'],
+          ['-f, --follow', 'print new events as they happen, until Ctrl-C; as JSON, one per line'],
         ],
         examples: [
           'svault audit --agent ci --from 24h',

@@ -177,9 +177,14 @@ export const revokeProxy: Run<[string], { readonly yes?: true }> = async (
   options,
 ) => {
   const client = await apiClient(invocation);
-  const { id, name } = await referred(client, PROXY, reference);
-  await confirm(invocation, `End the key of the proxy ${name} (${id}) for good?`, options);
+  const { id, name, status } = await referred(client, PROXY, reference);
+  const wasRevoked = status === 'revoked';
+  if (!wasRevoked) await confirm(invocation, `End the key of the proxy ${name} (${id}) for good?`, options);
   const path = `${pathOf(PROXY, id)}/revoke`;
   const answer = await client.change({ method: 'POST', path, schema: proxySchema });
-  printDone(invocation, { said: `the key of ${name} is revoked`, answer, name: reference });
+  printDone(invocation, {
+    said: `the key of ${name} ${wasRevoked ? 'was revoked already' : 'is revoked'}`,
+    answer,
+    name: reference,
+  });
 };

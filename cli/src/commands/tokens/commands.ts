@@ -104,7 +104,7 @@ export const setToken = (action: Action, name = 'set'): Command =>
       'after',
       examples(
         'svault set github                                    # asks for the secret',
-        'svault set github < token.txt',
+        'svault set github --delivery proxy-only --allow-host api.github.com < token.txt',
         'svault set api --allow-host api.example.org --if-version 3',
       ),
     )

@@ -45,7 +45,7 @@ export const addSecretOptions = (command: Command): Command =>
       'a field of the type, such as privateKey=@key.pem or minter.type=aws-sts; @ reads a file',
       collect,
     )
-    .addOption(new Option('--delivery <how>', 'how it may be handed out').choices(DELIVERIES))
+    .addOption(new Option('--delivery <how>', 'how it may be delivered').choices(DELIVERIES))
     .option(
       '--allow-host <host>',
       'a host that a proxy may send it to: HOST or HOST:PORT by https, http://HOST:PORT by plain http; may be repeated; none: no host',
@@ -58,7 +58,7 @@ export const addSecretOptions = (command: Command): Command =>
     )
     .option(
       '--allow-short-secret',
-      'let proxies inject it although it has less than 80 bits (codes, PINs, under 16 characters): who may use such a proxy may find it out',
+      'let proxies inject it although it has less than 80 bits (codes, PINs, under 16 characters): anyone who can use the proxy could discover it',
     )
     .option(
       '--recipient <jwk>',
