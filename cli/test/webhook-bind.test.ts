@@ -66,7 +66,7 @@ test('bind shows service, address and fingerprint, and binds; status shows the o
   const away = await admin.svault(['webhook', 'status', '--format', 'json']);
   expect(away).toMatchObject({
     code: 5,
-    err: matching(/^error: the webhook at http.* does not answer.*\n$/),
+    err: matching(/^error: the webhook at http.* does not answer.*with npm start: .*with Docker: .*\n$/),
   });
   expect(JSON.parse(away.out)).toMatchObject({ bound: true, reachable: false, url: webhookUrl });
 });
