@@ -53,7 +53,7 @@ try {
   if (step === 'keys') pairSecrets(KEYS.controlPlane, KEYS.webhook);
   else if (step === 'bind') await bindPair();
   else {
-    process.stderr.write('usage: container-setup keys|bind\n');
+    process.stderr.write('Usage: container-setup keys|bind\n');
     process.exitCode = 2;
   }
 } catch (error) {

@@ -4,7 +4,7 @@ import { pairSettings } from './pair.ts';
 import { type ProgramName, runInTerminal } from './program-process.ts';
 import { keptPorts, startPorts } from './start-addresses.ts';
 
-const USAGE = `usage: npm start                          run both programs until Ctrl-C
+const USAGE = `Usage: npm start                          run both programs until Ctrl-C
        npm start -- owner-link            print a link that signs the owner in once
        npm start -- backup FOLDER         write a copy of both databases to a new folder
        npm start -- audit verify          check the logs of both programs
