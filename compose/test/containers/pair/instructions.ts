@@ -42,5 +42,5 @@ export function shellBeside({ project, folder }: PairInContainers): Shell {
 export const linesIn = (told: string): readonly string[] =>
   told
     .split('\n')
-    .filter((line) => /^ {2}(?:export|\.\.\/svault|KEY=|SVAULT_KEY=|curl)/.test(line))
+    .filter((line) => /^ {2}(?:export|\.\.\/svault|KEY=|SVAULT_KEY=|URL=|curl)/.test(line))
     .map((line) => line.trim());

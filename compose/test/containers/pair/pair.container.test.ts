@@ -26,7 +26,7 @@ test('compose up ends with a bound pair and prints the next steps', async () => 
 });
 
 test('the printed commands lead to a first credential, and the printed link signs the owner in', async () => {
-  const [signIn = '', store = '', makeAgent = '', grant = '', get = '', fetchIt = ''] = linesIn(
+  const [signIn = '', store = '', makeAgent = '', grant = '', get = '', ...fetchIt] = linesIn(
     pair.instructions,
   );
   shell.run(`${signIn}; printf %s 'my first secret' | ${store}`);
@@ -34,7 +34,7 @@ test('the printed commands lead to a first credential, and the printed link sign
   shell.run(`${signIn}; ${grant}`);
   expect(shell.run(`${signIn}; ${get}`, { KEY })).toBe('my first secret');
   const credential = { token: { accessToken: 'my first secret', serviceName: 'github' } };
-  expect(JSON.parse(shell.run(fetchIt, { KEY }))).toMatchObject(credential);
+  expect(JSON.parse(shell.run(fetchIt.join('; '), { KEY }))).toMatchObject(credential);
   // The names are the demo's too.
   await pair.admin.call('DELETE', '/api/tokens/github');
   const [, link = ''] = /owner link +(http\S+)/.exec(pair.instructions) ?? [];
