@@ -1,4 +1,5 @@
 import type { Pair } from '@svault/compose/pair';
+import { randomToken } from '@svault/shared';
 
 /** What every agent of a run has a grant for. */
 export const SERVICE = 'bench-service';
@@ -16,7 +17,7 @@ export async function makeAgents(
     const { agent, apiKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
       'POST',
       '/api/agents',
-      { name: `bench-${index}`, mcpEnabled: true },
+      { name: `bench ${index} ${randomToken(6)}`, mcpEnabled: true },
     );
     await admin.call('POST', `/api/agents/${agent.id}/grants`, { allowMissing: true, serviceName: SERVICE });
     if (policy)
