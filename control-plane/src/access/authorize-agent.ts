@@ -10,7 +10,7 @@ import {
 import { type AllowedAccess, evaluateAgentRequest } from './evaluate-request.ts';
 import { type ExpiredGrants, denyMissingGrant } from './missing-grant.ts';
 import { type PipelineDependencies, countOnce, runPipeline } from './pipeline.ts';
-import { agentDenialEvent, agentOrigin, createDenialRecorder } from './record-denial.ts';
+import { type DenialRecorder, agentDenialEvent, agentOrigin, createDenialRecorder } from './record-denial.ts';
 import { type AccessStore, type AgentSubject, type BoundWebhook, isStale, webhookOf } from './subject.ts';
 
 interface AccessDependencies extends PipelineDependencies {
@@ -37,10 +37,10 @@ export function createAccess(dependencies: AccessDependencies): Access {
    */
   async function authorizeAccess(
     subject: AgentSubject,
-    { channel, origin }: Pick<AccessRequest, 'channel' | 'origin'>,
+    request: Pick<AccessRequest, 'channel' | 'origin'> & { readonly denials: DenialRecorder<AgentSubject> },
     { serviceName, uses }: AllowedAccess,
   ): Promise<Decision | undefined> {
-    const denials = denialsOf(origin);
+    const { channel, origin, denials } = request;
     const { vaultId, agentId, accountRevision } = subject;
     const webhook = webhookOf(subject);
     if (webhook === undefined)
@@ -89,7 +89,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
             case 'missing-grant':
               return denyMissingGrant(expiredGrants, denials, subject, result.serviceName);
             case 'access':
-              return authorizeAccess(subject, { channel, origin }, result);
+              return authorizeAccess(subject, { channel, origin, denials }, result);
           }
         },
       });

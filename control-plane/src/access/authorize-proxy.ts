@@ -12,7 +12,7 @@ import {
 } from './decision.ts';
 import { evaluateProxyRequest } from './evaluate-request.ts';
 import { type CallerSteps, type PipelineDependencies, countOnce, identify, runPipeline } from './pipeline.ts';
-import { createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
+import { type DenialRecorder, createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
 import type { SessionIds } from './session-ids.ts';
 import { type ProxyAccessStore, type ProxySubject, inactivity, isStale, webhookOf } from './subject.ts';
 
@@ -25,6 +25,8 @@ interface ProxyAccessDependencies extends PipelineDependencies {
 
 /** Another exchange may end at any time. */
 const NO_STREAM = { code: 'RATE_LIMITED', scope: 'open_streams', retryAfterSeconds: 1 } as const;
+type Denials = DenialRecorder<ProxySubject>;
+
 const NO_MEMORY = { ...NO_STREAM, scope: 'large_bodies' } as const;
 
 /** Decides whether a proxy's request is forwarded, and with what. */
@@ -46,8 +48,11 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
    *
    * @returns undefined, with nothing written and no stream taken, where the precondition failed
    */
-  async function authorizeUse(subject: ProxySubject, uses: readonly LifetimeUse[], origin: RequestOrigin) {
-    const denials = denialsOf(origin);
+  async function authorizeUse(
+    subject: ProxySubject,
+    uses: readonly LifetimeUse[],
+    { origin, denials }: { readonly origin: RequestOrigin; readonly denials: Denials },
+  ) {
     const { vaultId, accountRevision } = subject;
     const deny = (denial: Denial) => denials.deny(subject, undefined, denial);
     const use = useOf(subject, origin);
@@ -69,10 +74,9 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   }
 
   /** @throws ApiError UNAVAILABLE where the proxy's settings or the webhook are others than the use was decided with */
-  async function requireUnchanged(subject: ProxySubject, use: ProxyUse) {
+  async function requireUnchanged(subject: ProxySubject, use: ProxyUse, denials: Denials) {
     const current = useOf(subject, use.origin);
-    if (current === undefined)
-      return denialsOf(use.origin).deny(subject, undefined, plainDenial('WEBHOOK_NOT_CONFIGURED'));
+    if (current === undefined) return denials.deny(subject, undefined, plainDenial('WEBHOOK_NOT_CONFIGURED'));
     if (settingsOf(current) !== settingsOf(use))
       throw new ApiError('UNAVAILABLE', 'The proxy or its webhook was changed a moment ago; try again.');
     return { outcome: 'unchanged' } as const;
@@ -93,7 +97,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       };
       const decision = await runPipeline(dependencies, denials, {
         ...steps,
-        conclude: (subject, { uses }) => authorizeUse(subject, uses, origin),
+        conclude: (subject, { uses }) => authorizeUse(subject, uses, { origin, denials }),
       });
       if (decision.outcome === 'denied') return decision;
       const { outcome, use, stream, uses } = decision;
@@ -104,7 +108,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
             const current = await caller.find();
             return current && { ...current, policyUsage: usageWithout(current.policyUsage, uses) };
           },
-          conclude: (subject) => requireUnchanged(subject, use),
+          conclude: (subject) => requireUnchanged(subject, use, denials),
         });
         return again.outcome === 'denied' ? again.denial : undefined;
       };

@@ -1,11 +1,5 @@
 import { answerFieldsThatTravel, createScrub, withInjectedFields } from '@svault/shared';
-import {
-  type Egress,
-  EgressFailed,
-  EgressRefused,
-  callFailureOf,
-  callRefusalOf,
-} from '@svault/shared/egress';
+import { type Egress, failedCallOf } from '@svault/shared/egress';
 import { callFailureText } from '@svault/shared/schemas';
 import type { UpstreamSessions } from './upstream-session.ts';
 import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './exchange.ts';
@@ -61,14 +55,9 @@ export function createSessionForward(options: {
 }
 
 function refusalOf(error: unknown, upstreamUrl: string): ForwardRefusal {
-  if (error instanceof EgressRefused) {
-    const text = callFailureText(callRefusalOf(error) ?? 'address', upstreamUrl, 'control plane');
-    return { status: 502, code: 'DESTINATION_NOT_ALLOWED', error: text };
-  }
-  if (!(error instanceof EgressFailed)) throw error;
-  const cause = callFailureOf(error);
+  const failed = failedCallOf(error);
+  if (failed === undefined) throw error;
+  const { code, cause } = failed;
   const text = callFailureText(cause, upstreamUrl, 'control plane');
-  return cause === 'timeout'
-    ? { status: 504, code: 'UPSTREAM_TIMEOUT', error: text }
-    : { status: 502, code: 'UPSTREAM_ERROR', error: text };
+  return { status: code === 'UPSTREAM_TIMEOUT' ? 504 : 502, code, error: text };
 }

@@ -86,9 +86,8 @@ export function createWebhookForward(options: {
     const first = await call(use, exchange, take);
     if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return refusalFor(use, first);
     const { vaultId, proxyId, config, origin } = use;
-    const result = await refresh.refresh(vaultId, config.serviceName, {
-      ...{ reason: 'expired', proxyId, origin },
-    });
+    const why = { reason: 'expired', proxyId, origin } as const;
+    const result = await refresh.refresh(vaultId, config.serviceName, why);
     if (result.outcome === 'webhook_unavailable') return unavailable();
     if (result.outcome !== 'refreshed') return refusedBy(result);
     await exchange.recheck();

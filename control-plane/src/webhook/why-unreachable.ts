@@ -1,6 +1,6 @@
 import { EgressFailed, callFailureOf } from '@svault/shared/egress';
 
-/** What to check, for each way in which a call gets no answer. Egress rules forbid the last two before a call is made. */
+/** What to check, for each way in which a call gets no answer. */
 const ADVICE: Readonly<Record<ReturnType<typeof callFailureOf>, string>> = {
   dns: 'its name has no address that the control plane can find. Check its spelling and the DNS.',
   refused: 'nothing listens at this port. Check that it runs, and the port of its address.',
@@ -11,8 +11,6 @@ const ADVICE: Readonly<Record<ReturnType<typeof callFailureOf>, string>> = {
   timeout: 'it did not answer in time. Check that it runs, and that no firewall is in between.',
   cut: 'the connection broke. Check that it runs, and the proxy in front of it.',
   no_http: 'what it sent is not HTTP. Check the port, and the proxy in front of it.',
-  address: 'its address is not public. Check SV_EGRESS_ALLOW.',
-  plain_http: 'its address is plain http. Check SV_EGRESS_ALLOW.',
 };
 const CERTIFICATES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired; renew it.',

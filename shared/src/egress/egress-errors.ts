@@ -68,8 +68,11 @@ function kindOf(error: unknown, code: string): EgressFailureKind {
 const UNREACHABLE_CODES = /^(EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|EACCES|EPERM)$/;
 const CERTIFICATE_CODES = /^(?!ERR_SSL_|ERR_OSSL_|EPROTO|ERR_TLS_(?!CERT_))/;
 
+/** What the egress rules decide before a call is made is none of these. */
+type Unanswered = Exclude<CallFailure, 'address' | 'plain_http'>;
+
 /** A word for why a streamed call got no head of an answer, without anything of its error, which may quote what was sent. */
-export function callFailureOf({ kind, cause }: EgressFailed): CallFailure {
+export function callFailureOf({ kind, cause }: EgressFailed): Unanswered {
   const code = codeOf(cause);
   switch (kind) {
     case 'dns':
@@ -88,10 +91,20 @@ export function callFailureOf({ kind, cause }: EgressFailed): CallFailure {
   }
 }
 
-/** As {@link callFailureOf}, of a call that was not made; undefined where its URL is no address to call. */
-export function callRefusalOf({ reason }: EgressRefused): CallFailure | undefined {
-  if (reason === 'address') return reason;
-  return reason === 'scheme' ? 'plain_http' : undefined;
+/**
+ * What a call of an upstream that failed, or was not made, is answered with, and the word for its cause.
+ *
+ * @returns undefined for an error that is not of the egress client
+ */
+export function failedCallOf(error: unknown) {
+  if (error instanceof EgressRefused)
+    return {
+      code: 'DESTINATION_NOT_ALLOWED',
+      cause: error.reason === 'scheme' ? 'plain_http' : 'address',
+    } as const;
+  if (!(error instanceof EgressFailed)) return undefined;
+  const cause = callFailureOf(error);
+  return { code: cause === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_ERROR', cause } as const;
 }
 
 function codeOf(error: unknown): string {

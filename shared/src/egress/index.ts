@@ -6,7 +6,7 @@ export { parseAllowList } from './allow-list.ts';
 export type { AllowList } from './allow-list.ts';
 export type { AnswerHead, EgressStream, HeadBounds, TakeAnswer } from './answer-transfer.ts';
 export { parseConnectTo } from './connect-to.ts';
-export { EgressFailed, EgressRefused, callFailureOf, callRefusalOf } from './egress-errors.ts';
+export { EgressFailed, EgressRefused, callFailureOf, failedCallOf } from './egress-errors.ts';
 export type { EgressFailureKind, EgressRefusalReason } from './egress-errors.ts';
 export { createEgress } from './egress.ts';
 export type { Egress, EgressRequest, EgressResponse } from './egress.ts';

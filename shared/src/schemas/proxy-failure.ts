@@ -35,8 +35,8 @@ export type DestinationProblem =
 export type ProxyFailure = DestinationProblem | { readonly cause: CallFailure };
 
 const CALL_CAUSES = Object.keys(CALL_FAILURES) as CallFailure[];
-const isCallFailure = (cause: ProxyFailure['cause']): cause is CallFailure =>
-  Object.hasOwn(CALL_FAILURES, cause);
+const isCallFailure = (failure: ProxyFailure): failure is { readonly cause: CallFailure } =>
+  Object.hasOwn(CALL_FAILURES, failure.cause);
 
 /** The members of a refusal that say why. */
 export const proxyFailureSchema = z.object({
@@ -67,9 +67,8 @@ export function callFailureText(
  * for the cause alone, so that a webhook cannot put a text of its own in front of an agent.
  */
 export function proxyFailureText(failure: ProxyFailure, config: Destination): string {
-  const { cause } = failure;
-  if (isCallFailure(cause)) return callFailureText(cause, config.upstreamUrl);
-  switch (cause) {
+  if (isCallFailure(failure)) return callFailureText(failure.cause, config.upstreamUrl);
+  switch (failure.cause) {
     case 'url':
       return 'The proxy’s upstream is not an http(s) URL without userinfo and fragment.';
     case 'template':
@@ -77,7 +76,7 @@ export function proxyFailureText(failure: ProxyFailure, config: Destination): st
     case 'service':
       return 'The ticket is for another credential than the proxy’s.';
     case 'header': {
-      const named = 'header' in failure ? failure.header?.toLowerCase() : undefined;
+      const named = failure.header?.toLowerCase();
       const headers = markedHeaders(config);
       const header = headers.find((name) => name === named) ?? headers.join('` or `');
       const command = allowing(config);

@@ -2,12 +2,10 @@ import { answerFieldsThatTravel } from '@svault/shared';
 import {
   type AnswerHead,
   type Egress,
-  EgressFailed,
   EgressRefused,
   type EgressStream,
   type TakeAnswer,
-  callFailureOf,
-  callRefusalOf,
+  failedCallOf,
 } from '@svault/shared/egress';
 import { callFailureText } from '@svault/shared/schemas';
 import { ApiError } from '../errors.ts';
@@ -73,13 +71,9 @@ export const headTimeLeft = ({ headMs }: Pick<Timeouts, 'headMs'>, waitedMs: num
 
 /** Has no `cause`: the error of a broken answer quotes it, and so the credential that the upstream may echo. */
 function refusalOf(error: unknown, upstreamUrl: string): unknown {
-  if (error instanceof EgressRefused) {
-    const cause = callRefusalOf(error) ?? 'address';
-    const text = callFailureText(cause, upstreamUrl);
-    return new ApiError('DESTINATION_NOT_ALLOWED', text, { reason: error.message, details: { cause } });
-  }
-  if (!(error instanceof EgressFailed)) return error;
-  const cause = callFailureOf(error);
-  const code = cause === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_ERROR';
-  return new ApiError(code, callFailureText(cause, upstreamUrl), { reason: cause, details: { cause } });
+  const failed = failedCallOf(error);
+  if (failed === undefined) return error;
+  const { code, cause } = failed;
+  const reason = error instanceof EgressRefused ? error.message : cause;
+  return new ApiError(code, callFailureText(cause, upstreamUrl), { reason, details: { cause } });
 }

@@ -87,12 +87,16 @@ export function mustAllowDestination(config: ProxyConfig, { settings }: OpenReco
 
 /** For the caller the cause in words, for the log the entry or header that is missing. */
 export function destinationNotAllowed(problem: DestinationProblem, config: ProxyConfig): ApiError {
-  const { cause, ...further } = problem;
-  const missing = cause === 'host' ? allowedHostFor(new URL(config.upstreamUrl)) : Object.values(further)[0];
+  const missing = missingIn(problem, config);
   return new ApiError('DESTINATION_NOT_ALLOWED', proxyFailureText(problem, config), {
-    reason: missing === undefined ? cause : `${cause}: ${missing}`,
+    reason: missing === undefined ? problem.cause : `${problem.cause}: ${missing}`,
     details: problem,
   });
+}
+
+function missingIn(problem: DestinationProblem, { upstreamUrl }: ProxyConfig): string | undefined {
+  if (problem.cause === 'host') return allowedHostFor(new URL(upstreamUrl));
+  return problem.cause === 'header' ? problem.header : undefined;
 }
 
 /** The agent's request as the upstream gets it: its own fields, without those that end here, and the injected ones. */
