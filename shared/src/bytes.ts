@@ -54,19 +54,11 @@ export function constantTimeEqual(a: Uint8Array, b: Uint8Array): boolean {
  */
 export function randomToken(bytes = 16): string {
   if (bytes < 1 || bytes > POOL_BYTES) throw new RangeError(`a token has 1 to ${POOL_BYTES} bytes`);
-  if (poolUsed + bytes > POOL_BYTES) {
-    randomFillSync(pool);
-    poolUsed = 0;
-  }
-  const end = poolUsed + bytes;
-  const token = pool.toString('base64url', poolUsed, end);
-  pool.fill(0, poolUsed, end);
-  poolUsed = end;
-  return token;
+  return encodeAndErase(drawn(bytes), bytes);
 }
 
 const TIME_BYTES = 6;
-const ORDERED_RANDOM_BYTES = 10;
+const ORDERED_BYTES = 16;
 
 /**
  * A token of 22 base64url characters whose first eight tell the time and whose other 80 bits are random. Tokens of one
@@ -74,9 +66,26 @@ const ORDERED_RANDOM_BYTES = 10;
  * @param nowMs milliseconds since 1970
  */
 export function timeOrderedToken(nowMs: number): string {
-  const time = Buffer.allocUnsafe(TIME_BYTES);
-  time.writeUIntBE(nowMs, 0, TIME_BYTES);
-  return time.toString('base64url') + randomToken(ORDERED_RANDOM_BYTES);
+  const at = drawn(ORDERED_BYTES);
+  pool.writeUIntBE(nowMs, at, TIME_BYTES);
+  return encodeAndErase(at, ORDERED_BYTES);
+}
+
+/** @returns where in the pool unused random bytes begin */
+function drawn(bytes: number): number {
+  if (poolUsed + bytes > POOL_BYTES) {
+    randomFillSync(pool);
+    poolUsed = 0;
+  }
+  const at = poolUsed;
+  poolUsed += bytes;
+  return at;
+}
+
+function encodeAndErase(at: number, bytes: number): string {
+  const token = pool.toString('base64url', at, at + bytes);
+  pool.fill(0, at, at + bytes);
+  return token;
 }
 
 /** A Buffer over the same memory. */
