@@ -28,6 +28,7 @@ export const webhookSchema = z.looseObject({
   boundAt: z.string().optional(),
   keyId: z.string().optional(),
   rotationPending: z.boolean().optional(),
+  setAside: z.looseObject({ reason: z.string(), until: z.string() }).optional(),
   capabilities: z.array(z.string()).optional(),
 });
 export type WebhookView = z.infer<typeof webhookSchema>;

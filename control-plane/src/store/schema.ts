@@ -43,8 +43,10 @@ export interface Schema {
   cli_logins: CliLoginRow;
   setup_steps: RowOf<SetupMark> & { vault_id: Id<'vlt'>; marked_by: Id<'usr'> };
 
-  /** `key_wrapped` is base64url of the key under the data encryption key; null once the agent is deleted. */
-  /** `name_hash` is SHA-256 of `nameKey`, in hex; null once the agent is deleted. */
+  /**
+   * `key_wrapped` is base64url of the key under the data encryption key, `name_hash` SHA-256 of `nameKey` in hex; both null
+   * once the agent is deleted.
+   */
   agents: RowOf<Agent> & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   grants: RowOf<Grant>;
   tokens: RowOf<TokenMetadata>;

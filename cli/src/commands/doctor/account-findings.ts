@@ -4,6 +4,7 @@ import { Failure } from '../../failure.ts';
 import { safeAddress } from '../../http/service-address.ts';
 import type { Invocation } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
+import { webhookSchema } from '../../webhook-direct/webhook-view.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
 import { reachFindings } from './reach.ts';
 
@@ -11,14 +12,6 @@ const meSchema = z.looseObject({ email: z.string(), role: z.string() });
 const overviewSchema = z.looseObject({
   vault: z.looseObject({ locked: z.boolean() }),
   webhook: z.looseObject({ bound: z.boolean(), logBehindSince: z.string().nullable().optional() }),
-});
-const webhookSchema = z.looseObject({
-  bound: z.boolean(),
-  url: z.string().optional(),
-  reachable: z.boolean().optional(),
-  problem: z.string().optional(),
-  rotationPending: z.boolean().optional(),
-  setAside: z.looseObject({ reason: z.string(), until: z.string() }).optional(),
 });
 const lockoutsSchema = z.looseObject({
   items: z.array(z.looseObject({ name: z.string().nullable(), callerId: z.string() })),

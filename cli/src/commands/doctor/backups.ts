@@ -8,7 +8,7 @@ import {
 } from '@svault/shared/backup-trailer';
 import { systemReason } from '../../system-reason.ts';
 import { projectIn } from '../../webhook-project/project-folder.ts';
-import { type Finding, ok, problem, skipped } from './finding.ts';
+import { type Finding, longTime, ok, problem, skipped } from './finding.ts';
 
 const HOUR_MS = 3_600_000;
 const PROGRAMS: readonly BackupProgram[] = ['control-plane', 'webhook'];
@@ -63,7 +63,7 @@ function newestFinding(
       `${HOW}; where they are elsewhere, name the other program with --backups-of`,
     );
   const hours = Math.floor((Date.now() - newestMs) / HOUR_MS);
-  const age = hours < 1 ? 'less than an hour' : hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+  const age = hours < 1 ? 'less than an hour' : longTime(hours);
   const newest = `the newest one in ${folder} is ${age} old`;
   return hours < maxHours ? ok(check, newest) : problem(check, newest, HOW);
 }

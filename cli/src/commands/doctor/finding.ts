@@ -1,3 +1,7 @@
+/** Hours up to two days, then days. */
+export const longTime = (hours: number): string =>
+  hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+
 /** What a check came to. */
 export interface Finding {
   readonly check: string;

@@ -4,7 +4,7 @@ import { type IncomingAnswer, isStoppedHere, send } from '../../http/send.ts';
 import type { Invocation } from '../../invocation.ts';
 import { jsonIn } from '../../json-in.ts';
 import { plainLine } from '../../output/plain-line.ts';
-import { type Finding, ok, problem, skipped, warning } from './finding.ts';
+import { type Finding, longTime, ok, problem, skipped, warning } from './finding.ts';
 
 /** Less than a ticket lives, and than a signature may be old (PROTOCOL.md section 3). */
 const MAX_SKEW_S = 20;
@@ -122,8 +122,7 @@ async function certificateFinding(called: string, url: URL): Promise<Finding> {
   const end = `${new Date(endMs).toISOString().slice(0, 16)}Z`;
   if (leftMs > Math.min(MAX_WARN_MS, (endMs - startMs) * WARN_SHARE))
     return ok(check, `verifies, and holds until ${end}`);
-  const hours = Math.floor(leftMs / 3_600_000);
-  const left = hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+  const left = longTime(Math.floor(leftMs / 3_600_000));
   return warning(check, `it ends in ${left}, at ${end}`, 'renew it, and find out why it was not renewed');
 }
 
