@@ -84,9 +84,11 @@ describe('a header field of a response is removed if it contains the secret (R18
         fc.string({ maxLength: 9 }),
         (from, to, around) => {
           const part = SECRET.slice(from, to);
-          fc.pre(part.length <= SECRET.length - 2);
+          const value = part + around.replaceAll(/[^ -~]/g, '');
+          // What is drawn around it may complete the secret.
+          fc.pre(part.length <= SECRET.length - 2 && !value.includes(SECRET));
           for (const encode of [String, encodeURIComponent, everyByte, base64, base64url])
-            expect([part, survives(encode(part + around.replaceAll(/[^ -~]/g, '')))]).toEqual([part, true]);
+            expect([value, survives(encode(value))]).toEqual([value, true]);
         },
       ),
     );
