@@ -110,9 +110,10 @@ async function openAccount(
     if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
     return answer.json;
   };
-  const last = async (path: string): Promise<string> => {
-    const { items } = (await call('GET', `${path}?limit=100`)).json;
-    return items.at(-1).id as string;
+  /** Sessions of one time are listed in the order of their random ids, so each is known by its client. */
+  const sessionOf = async (client: string): Promise<string> => {
+    const { items } = (await call('GET', '/api/sessions?limit=100')).json;
+    return items.find((session: { client: string }) => session.client === client).id as string;
   };
 
   /** @param client what the browser calls itself */
@@ -147,15 +148,15 @@ async function openAccount(
       return serviceName;
     },
     session: async () => {
-      await signIn(canary());
-      return last('/api/sessions');
+      const client = canary();
+      await signIn(client);
+      return sessionOf(client);
     },
     oauthSession: async () => {
       const { agent } = await post('/api/agents', { name: canary(), mcpEnabled: true });
       const client = canary();
       await connectAs(agent.id, client);
-      const { items } = (await call('GET', '/api/sessions?limit=100')).json;
-      return items.find((session: { client: string }) => session.client === client).id as string;
+      return sessionOf(client);
     },
     adminKey: async () => (await post('/api/admin-keys', { name: canary() })).adminKey.id,
     webhookUrl: () => Promise.resolve(webhook.url),

@@ -179,8 +179,9 @@ test('a simulation of the present equals the decision of the next request', asyn
   await fc.assert(
     fc.asyncProperty(drawn, async ([policies, questions]) => {
       const ids: string[] = [];
-      for (const { name, enabled, targets, rules } of policies) {
-        const id = await make(name, ...rules);
+      for (const [at, { name, enabled, targets, rules }] of policies.entries()) {
+        // Of policies of one name a random id decides which denial is told.
+        const id = await make(`${at} ${name}`, ...rules);
         ids.push(id);
         for (const target of targets)
           await attach(id, target === 'agent' ? toAgent(agent) : toToken('github'));
