@@ -189,9 +189,19 @@ describe('a closing server', () => {
   });
 
   it('answers 408 to a request that is unfinished at the end of the grace time', async () => {
+    const servers: Socket[] = [];
+    listener.server.on('connection', (socket) => servers.push(socket));
     const [head, body] = [await client(), await client()];
-    head.socket.write('GET / HTTP/1.1\r\n');
-    body.socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx');
+    const halves = [
+      'GET / HTTP/1.1\r\n',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx',
+    ] as const;
+    head.socket.write(halves[0]);
+    body.socket.write(halves[1]);
+    // Before so short a time begins, both have been read.
+    await expect
+      .poll(() => servers.map(({ bytesRead }) => bytesRead), { interval: 1 })
+      .toEqual(halves.map(({ length }) => length));
     await listener.close(SHORT_MS);
     for (const half of [head, body])
       expect(await half.whole()).toMatch(/^HTTP\/1\.1 408 [^]*Connection: close/);

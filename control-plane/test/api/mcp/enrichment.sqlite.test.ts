@@ -1,24 +1,39 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import type { ServeOptions } from '../../../src/serve.ts';
 import { type LinkedService, startLinkedService } from '../../support/linked-service.ts';
 import { ERAS, type McpClient, mcpAgentOn, mcpClientOf } from '../../support/mcp-steps.ts';
 
 // What the webhook adds to a list is welcome and never waited for: one batch, and silence where it does not come.
 
+interface Served {
+  readonly service: LinkedService;
+  readonly client: McpClient;
+  readonly agentId: string;
+}
 let service: LinkedService;
 let client: McpClient;
 let agentId: string;
+/** Waits for the webhook, however slow the machine is. */
+let patient: Served;
 
-beforeAll(async () => {
-  service = await startLinkedService({}, { timeouts: {} });
-  await service.bind();
-  await service.admin('POST', '/api/tokens', {
+async function served(timeouts?: ServeOptions['timeouts']): Promise<Served> {
+  const linked = await startLinkedService({}, { ...(timeouts && { timeouts }) });
+  await linked.bind();
+  await linked.admin('POST', '/api/tokens', {
     body: { serviceName: 'github', tokenType: 'PlainText', displayName: 'GitHub' },
   });
-  const agent = await mcpAgentOn(service, 'github');
-  agentId = agent.id;
-  client = mcpClientOf(service, agent.apiKey);
+  const { id, apiKey } = await mcpAgentOn(linked, 'github');
+  return { service: linked, client: mcpClientOf(linked, apiKey), agentId: id };
+}
+
+beforeAll(async () => {
+  ({ service, client, agentId } = await served({}));
+  patient = await served();
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await patient.service.stop();
+});
 beforeEach(() => {
   service.webhook.fault = undefined;
 });
@@ -54,11 +69,11 @@ const OURS = { description: '', displayName: 'GitHub', tags: [] };
 it.each(ERAS)(
   'takes what the webhook tells, and nothing that it has no business to tell (%s)',
   async (era) => {
-    service.webhook.fault = () => answers({ results: [record] });
-    const { content, answer } = await client.call(era, 'list_credentials');
+    patient.service.webhook.fault = () => answers({ results: [record] });
+    const { content, answer } = await patient.client.call(era, 'list_credentials');
     expect(content.grants).toEqual([{ ...OWN, ...OURS, tokenType: 'TOTP', hasRefreshToken: true }]);
     expect(answer.text).not.toContain('canary');
-    expect((await client.call(era, 'show_credential', { service: 'github' })).content).toEqual({
+    expect((await patient.client.call(era, 'show_credential', { service: 'github' })).content).toEqual({
       ...OWN,
       displayName: 'GitHub',
       tokenType: 'TOTP',
