@@ -28,7 +28,7 @@ const CASES: readonly Case[] = Object.keys(PROBES).flatMap((id) =>
 );
 
 beforeAll(async () => {
-  accounts = await twoAccounts(WIDE_LIMITS);
+  accounts = await twoAccounts({ ...WIDE_LIMITS, SV_LIMIT_ACCOUNT_EXPORT: '10000' });
   operations = new Map((await operationsIn(accounts.service.anyone)).map((each) => [each.id, each]));
 });
 afterAll(() => accounts.stop());
@@ -84,14 +84,20 @@ function canariesIn(value: unknown): string[] {
   walk(value);
   return [...found];
 }
+const isBeginning = (text: string): boolean => /^\w+_[\w-]{4}…$/.test(text);
 const isTelling = (text: string): boolean =>
-  text.includes(CANARY) || /^([a-z]{3}_[\w-]{22}|https?:.*|[0-9a-f]{64}|\w+_[\w-]{4}…)$/.test(text);
+  text.includes(CANARY) || isBeginning(text) || /^([a-z]{3}_[\w-]{22}|https?:.*|[0-9a-f]{64})$/.test(text);
 
 /** Looks for the other account in what the stranger was told; what the stranger said itself may be echoed. */
-function expectNothingOf(marks: readonly string[], { said, answer }: Heard): void {
+async function expectNothingOf(marks: readonly string[], { said, answer }: Heard): Promise<void> {
   const echoes = Object.values(said).map(String);
   const heard = answer.text + JSON.stringify([...answer.headers]);
-  expect(marks.filter((mark) => heard.includes(mark) && !echoes.includes(mark))).toEqual([]);
+  const found = marks.filter((mark) => heard.includes(mark) && !echoes.includes(mark));
+  // Only four characters of a key are shown: of thousands of pairs two are alike now and then.
+  const own = found.some(isBeginning)
+    ? (await accounts.stranger.call('GET', '/api/account/export')).text
+    : '';
+  expect(found.filter((mark) => !isBeginning(mark) || !own.includes(`"${mark}"`))).toEqual([]);
 }
 
 test('every operation is probed, and says of everything that a request can say whether it names something', () => {
@@ -145,7 +151,7 @@ describe('about things of another account', () => {
         const log = await newest();
         const own = await asked(each).own();
         expect([own.answer.text, own.answer.status < 300]).toEqual([own.answer.text, true]);
-        expectNothingOf(marks, own);
+        await expectNothingOf(marks, own);
         expect(await newest()).toBe(log);
       },
     );
@@ -158,7 +164,7 @@ describe('about things of another account', () => {
         const answers = [await foreign(), await unknown()] as const;
         const [theirs, nobodys] = answers.map((heard) => outside(heard, place, probe.ownNamespace === true));
         expect(theirs).toEqual(nobodys);
-        for (const heard of answers) expectNothingOf(marks, heard);
+        for (const heard of answers) await expectNothingOf(marks, heard);
         expect(await newest()).toBe(log);
       },
     );
@@ -176,7 +182,7 @@ describe('about things of another account', () => {
     }
     const list = await own.list();
     expect(list.json.grants).toMatchObject([{ serviceName: 'shared' }]);
-    expectNothingOf(marks, { said: {}, answer: list });
+    await expectNothingOf(marks, { said: {}, answer: list });
   });
 
   test('a cursor of their log, or of the history of their token, leads on in one’s own', async () => {
@@ -192,7 +198,7 @@ describe('about things of another account', () => {
       const said = { 'query.cursor': nextCursor };
       const answer = await stranger.call('GET', `${ours}?limit=100&cursor=${encodeURIComponent(nextCursor)}`);
       expect(answer.status).toBe(200);
-      expectNothingOf(marks, { said, answer });
+      await expectNothingOf(marks, { said, answer });
     }
   });
 
