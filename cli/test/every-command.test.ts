@@ -97,6 +97,7 @@ folders rm build --yes
 policies apply FILES/policies.yaml
 policies diff FILES/policies.yaml
 policies apply FILES/changed.yaml
+policies preview FILES/policies.yaml
 policies test FILES/tests.yaml
 policies simulate --agent ci --service github
 policies list

@@ -129,6 +129,33 @@ test('policies test compares decisions with expectations: exit 8 where one is an
   ]);
 });
 
+test('policies preview lists the recent requests that the policies of a file would decide otherwise', async () => {
+  await svault('add', 'pypi', '--value', '0123456789abcdef0123');
+  await svault('agents', 'create', '--name', 'curious', '--grants', 'pypi');
+  const { out: key } = await svault('agents', 'reveal-key', 'curious');
+  const asked = await someone({
+    SVAULT_BASE_URL: people.pair.controlPlaneUrl(),
+    SVAULT_KEY: key.trim(),
+  }).svault(['get', 'pypi']);
+  expect(asked.code).toBe(0);
+  const draft = '{ name: closed, rules: [{ type: manual_approval }], attach: { agents: [curious] } }';
+  const { code, out, err } = await reading(draft, 'policies', 'preview');
+  expect({ code, rows: out.trim().split('\n').length }).toEqual({ code: 0, rows: 2 });
+  expect(out).toMatch(/curious +pypi +allowed +denied +manual_approval of closed/);
+  expect(err).toMatch(
+    /^closed: of \d+ requests in the log \(since .*, its beginning\) 1 would be denied, 0 let through, 0 cannot be told\n$/,
+  );
+  expect((await svault('policies', 'list', '--format', 'name')).out).not.toContain('closed');
+
+  await reading(draft, 'policies', 'apply');
+  const { out: json } = await reading(draft, 'policies', 'preview', '--json');
+  expect(JSON.parse(json)).toMatchObject([{ policy: 'closed', denied: 1, allowed: 0 }]);
+  await svault('policies', 'rm', 'closed', '--yes');
+
+  const nowhere = await reading('{ name: new, rules: [{ type: manual_approval }] }', 'policies', 'preview');
+  expect(nowhere).toMatchObject({ code: 2, out: '', err: expect.stringContaining('the policy new is new') });
+});
+
 test.each([
   ['nothing: here', /^error: stdin: .*\n$/],
   ['policies: [{ name: a, rules: [], atach: {} }]', /^error: stdin: policies\.0: .*atach.*\n$/],

@@ -40,6 +40,7 @@ const TABLE = [
   ...['webhook|wh down', 'webhook|wh rotate-secret', 'webhook|wh unbind', 'folders list|ls', 'folders show'],
   ...['folders create', 'folders edit', 'folders rm|delete', 'folders grant', 'policies|pol list|ls'],
   ...['policies|pol show', 'policies|pol export', 'policies|pol apply', 'policies|pol diff'],
+  ...['policies|pol preview'],
   ...['policies|pol simulate', 'policies|pol test', 'policies|pol attach', 'policies|pol detach'],
   ...['policies|pol rm|delete', 'proxies|px list|ls', 'proxies|px show', 'proxies|px create'],
   ...['proxies|px edit', 'proxies|px reveal-key', 'proxies|px revoke', 'proxies|px rm|delete'],

@@ -59,6 +59,12 @@ export const AUDIT_EVENT_TYPES = [
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
+/** Types of events that report a request for a credential. */
+export const CREDENTIAL_REQUESTS: readonly AuditEventType[] = [
+  'AGENT_CREDENTIAL_ACCESS',
+  'PROXY_CREDENTIAL_USE',
+];
+
 /**
  * Events of uses, sign-ins, reads and of what no decision about an access reads: folders, providers, admin keys, members who
  * come, browser sessions and metadata of tokens.

@@ -133,6 +133,11 @@ export interface PolicyInput {
   readonly nowMs: number;
 }
 
+/** A target of a policy, with the uses that its `max_usage` rules counted there, by the rule's id. */
+export interface AttachedTarget extends PolicyTarget {
+  readonly used: ReadonlyMap<string, number>;
+}
+
 /**
  * Policies, their attachments, and the counts of their `max_usage` rules. Every change raises the vault's policy revision,
  * so that no access is recorded on an evaluation of the former policies.
@@ -156,6 +161,8 @@ export interface PolicyStore {
   /** By type and id. */
   attachments(policyId: Id<'pol'>, page: PageRequest): Promise<Page<PolicyTarget>>;
   countOf(vaultId: Id<'vlt'>, target: PolicyTarget): Promise<number>;
+  /** Of these targets those that a policy is attached to, in no order. */
+  attachedAmong(policy: Policy, targets: readonly PolicyTarget[]): Promise<readonly AttachedTarget[]>;
 
   /** The policies and counts that a request of this caller for this service is evaluated with. */
   inputOf(

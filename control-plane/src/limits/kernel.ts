@@ -164,11 +164,20 @@ export function decide(
   const aggregateFull = countIn(store, aggregate, nowMs);
   if (aggregateFull > 0) return deniedBy('user_aggregate', aggregateFull);
 
-  for (const counter of extra) {
+  return decideAll(extra, store, nowMs);
+}
+
+/** Decides and counts one use of several counters: all of them, or none where one is full. */
+export function decideAll(
+  counters: readonly OwnedCounter[],
+  store: CounterStore,
+  nowMs: number,
+): LimiterVerdict {
+  for (const counter of counters) {
     const full = fullForMs(store.window(counter), counter.limit, nowMs);
     if (full > 0) return deniedBy(counter.scope, full, counter.key);
   }
-  for (const counter of extra) countIn(store, counter, nowMs);
+  for (const counter of counters) countIn(store, counter, nowMs);
   return ALLOWED;
 }
 

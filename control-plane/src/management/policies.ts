@@ -103,10 +103,14 @@ export async function detachPolicy(change: Change, id: string, target: PolicyTar
   await recordAttachment(change, 'POLICY_DETACHED', policy.id, target);
 }
 
-type TargetStores = Pick<Stores, 'agents' | 'proxies' | 'tokens'>;
+export type TargetStores = Pick<Stores, 'agents' | 'proxies' | 'tokens'>;
 
 /** @throws ApiError NOT_FOUND for an unknown target; CONFLICT for a deleted agent or a revoked proxy */
-async function requireTarget(stores: TargetStores, actor: Actor, { type, id }: PolicyTarget): Promise<void> {
+export async function requireTarget(
+  stores: TargetStores,
+  actor: Actor,
+  { type, id }: PolicyTarget,
+): Promise<void> {
   if (type === 'agent') await existingAgentOf(stores, actor, id);
   else if (type === 'token') await ownOf(stores.tokens, actor, id);
   else await activeProxyOf(stores, actor, id);

@@ -15,7 +15,7 @@ interface RuleOrigin {
 }
 
 /** An element of `PolicyInput.policies`. */
-interface AttachedPolicy {
+export interface AttachedPolicy {
   readonly target: TargetType;
   readonly id: string;
   readonly name: string;

@@ -115,7 +115,8 @@ export function usageWithout(
 
 const countsIn = (usage: PolicyInput['usage']) => JSON.parse(usage ?? '{}') as Record<string, number>;
 
-const countName = (target: TargetType, ruleId: string) => `${target} ${ruleId}`;
+/** The name of a count in `PolicyInput.usage`. */
+export const countName = (target: TargetType, ruleId: string) => `${target} ${ruleId}`;
 
 function once<T>(work: () => T): () => T {
   let made: { readonly value: T } | undefined;

@@ -212,6 +212,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.policies.detachAll(VAULT, TARGET),
   (s) => s.policies.attachments(POLICY.id, BY_TIME),
   (s) => s.policies.countOf(VAULT, TARGET),
+  (s) => s.policies.attachedAmong(POLICY, [TARGET, { type: 'token', id: 't' }]),
   (s) => s.policies.inputOf(VAULT, { type: 'agent', id: 'a' }, 's'),
   (s) => s.proxies.get(VAULT, 'prx_1'),
   (s) => s.proxies.list(VAULT, BY_TIME),

@@ -17,6 +17,7 @@ import type { RequestFields } from './document.ts';
 export type Kind =
   | 'agent'
   | 'agentWithGrants'
+  | 'agentAsAttachment'
   | 'grantedService'
   | 'token'
   | 'tokenInList'
@@ -140,6 +141,7 @@ async function openAccount(
       await post(`/api/agents/${said['path.id'] as string}/grants`, { allowMissing: true, serviceName });
       return serviceName;
     },
+    agentAsAttachment: () => make.agent({}),
     tokenInList: () => make.token({}),
     token: async () => {
       const serviceName = name();

@@ -38,8 +38,10 @@ export function interviewer(accounts: TwoAccounts, operation: Operation, probe: 
   }
 
   /** A name as its place takes it. */
-  const placed = (place: string, value: string): string | readonly string[] =>
-    names[place] === 'tokenInList' ? [value] : value;
+  const placed = (place: string, value: string): unknown => {
+    if (names[place] === 'tokenInList') return [value];
+    return names[place] === 'agentAsAttachment' ? [{ targetType: 'agent', targetId: value }] : value;
+  };
 
   /** The cursor behind the first of two items of an account's own list. */
   async function someCursor(account: Account, said: RequestFields): Promise<string> {
@@ -64,7 +66,7 @@ export function interviewer(accounts: TwoAccounts, operation: Operation, probe: 
 
     /** About what one place names; the other account's thing is made now. */
     about: async (place: string): Promise<Questions> => {
-      const value = String((await ownThings(owner, {}))[place]);
+      const value = nameIn((await ownThings(owner, {}))[place]);
       // What a cursor goes through stays the same; everything else a question could have changed.
       const list = names[place] === 'cursor' ? await ownThings(stranger, {}) : undefined;
       const withIt = (it: string) => async (): Promise<Heard> =>
@@ -81,6 +83,12 @@ export function interviewer(accounts: TwoAccounts, operation: Operation, probe: 
       };
     },
   };
+}
+
+/** The name that a place holds. */
+function nameIn(said: unknown): string {
+  const item: unknown = Array.isArray(said) ? said[0] : said;
+  return typeof item === 'string' ? item : (item as { readonly targetId: string }).targetId;
 }
 
 /** The cursor of the same place in a list, behind an item that never existed. */

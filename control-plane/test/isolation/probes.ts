@@ -185,6 +185,10 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     names: { 'path.id': 'policy', 'body.targetId': 'attachedAgent' },
     says: { 'body.targetType': 'agent' },
   },
+  previewPolicy: {
+    names: { 'body.policyId': 'policy', 'body.attachments': 'agentAsAttachment' },
+    silent: ['body.name', 'body.enabled', 'body.rules'],
+  },
   simulatePolicies: [
     { names: { 'body.agentId': 'agent', 'body.serviceName': 'token' }, silent: ['body.at', 'body.ip'] },
     { names: { 'body.proxyId': 'proxy', 'body.serviceName': 'token' } },

@@ -18,7 +18,8 @@ const ANSWER_WHEN_LOCKED = [
   'POST /api/cli/login/refresh',
   'POST /api/logout',
   'DELETE /api/sessions/{id}',
-  // Changes nothing.
+  // Change nothing.
+  'POST /api/policies/preview',
   'POST /api/policies/simulate',
 ];
 

@@ -217,6 +217,22 @@ it('lists the attachments of a policy and the policies of a target in pages', as
   expect(await policies.list(stored.vaultId, token, { limit: 1, after })).toEqual({ items: [second] });
 });
 
+it('finds the targets of a policy among others, with what its rules counted there', async () => {
+  const policy = await attached(agent());
+  await attached(token);
+  const targets = [agent(), token, { type: 'proxy', id: 'prx_x' }] as const;
+  const { policies } = database.stores;
+  expect(await policies.attachedAmong(policy, targets)).toEqual([{ ...agent(), used: new Map() }]);
+  await change(({ policies: inside }) => inside.attach(policy, token));
+  await use(policy, token);
+  const used = new Map(policy.rules.map(({ id }) => [id, 1]));
+  expect(await policies.attachedAmong(policy, targets)).toEqual([
+    { ...agent(), used: new Map() },
+    { ...token, used },
+  ]);
+  expect(await policies.attachedAmong(policy, [])).toEqual([]);
+});
+
 it('finds no policy of another account', async () => {
   const other = await storeAccess(database, clock);
   const policy = await attached(agent());

@@ -9,7 +9,11 @@ export const policiesCommand = (action: Action): Command =>
     summary: 'policies: when, from where and how often a credential may be had',
     description:
       'Policies: when, from where and how often a credential may be had. All rules of all policies that are attached to the agent or proxy and to the credential must allow a request.',
-    load: async () => ({ ...(await import('./actions.ts')), ...(await import('./simulate.ts')) }),
+    load: async () => ({
+      ...(await import('./actions.ts')),
+      ...(await import('./preview.ts')),
+      ...(await import('./simulate.ts')),
+    }),
     commands: {
       list: {
         says: 'list the policies',
@@ -61,6 +65,17 @@ export const policiesCommand = (action: Action): Command =>
           'svault policies diff policies.yaml --json | jq length',
         ],
         run: 'diffPolicies',
+      },
+      preview: {
+        says: 'say which recent requests the policies of files would have decided otherwise; nothing is saved or counted. Each policy is looked at by itself, among the others as they are now',
+        summary: 'say which recent requests policies would decide otherwise',
+        operands: { '<file...>': FILES },
+        examples: [
+          'svault policies preview policies.yaml',
+          "svault policies export 'office hours' | svault policies preview -",
+          "svault policies preview policies.yaml --json | jq '.[] | { policy, denied, allowed }'",
+        ],
+        run: 'previewPolicies',
       },
       simulate: {
         says: 'say what the policies would decide about a request; grants, limits and the lock are not asked, and nothing is counted',

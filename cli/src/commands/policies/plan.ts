@@ -57,7 +57,8 @@ export async function planFor(
   return steps;
 }
 
-function presentPolicy(present: readonly Policy[], name: string): Policy | undefined {
+/** The policy that a file means by this name; undefined where there is none. @throws Failure usage */
+export function presentPolicy(present: readonly Policy[], name: string): Policy | undefined {
   const [first, ...others] = present.filter((policy) => policy.name === name);
   if (first !== undefined && others.length > 0)
     throw usage(
@@ -100,7 +101,8 @@ function without(lines: readonly string[], others: readonly string[]): readonly 
   });
 }
 
-async function targetsOf(
+/** What a file attaches a policy to, each once. @throws Failure */
+export async function targetsOf(
   client: ApiClient,
   { agents = [], proxies = [], services = [] }: NonNullable<WrittenPolicy['attach']>,
 ): Promise<readonly Target[]> {

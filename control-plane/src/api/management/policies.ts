@@ -37,7 +37,7 @@ export const policySchema = z
   })
   .meta({ id: 'Policy' });
 
-const newPolicySchema = z
+export const newPolicySchema = z
   .strictObject({ name: lineSchema(100), enabled: z.boolean().optional(), rules: rulesSchema })
   .meta({ id: 'NewPolicy', description: 'enabled: true unless it says otherwise. All rules must allow.' });
 
@@ -87,7 +87,10 @@ const policyQuery = z
   })
   .superRefine(checkTargetId);
 
-const toTarget = ({ targetType: type, targetId: id }: z.output<typeof attachmentSchema>): PolicyTarget => ({
+export const toTarget = ({
+  targetType: type,
+  targetId: id,
+}: z.output<typeof attachmentSchema>): PolicyTarget => ({
   type,
   id,
 });

@@ -22,7 +22,7 @@ export const imaginedRequestSchema = z
     description: 'at: now unless it says otherwise. Without ip the address is not known.',
   });
 
-const ruleTypeSchema = z.enum(Object.keys(RULES));
+export const ruleTypeSchema = z.enum(Object.keys(RULES));
 const denialMembers = { policy: z.string(), rule: ruleTypeSchema, reason: z.string() };
 
 export const simulationSchema = z

@@ -11,6 +11,7 @@ import { createMemberRoutes } from './members.ts';
 import { mountRoutes } from './mount-routes.ts';
 import { createOpenApiRoute } from './openapi.ts';
 import { createOverviewRoutes } from './overview.ts';
+import { createPolicyPreviewRoute } from './policy-preview.ts';
 import { createPolicyRoutes } from './policies.ts';
 import { createProviderRoutes } from './providers.ts';
 import { createProxyRoutes } from './proxies.ts';
@@ -35,6 +36,7 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createTokenRoutes(dependencies),
     ...createTokenRefreshRoutes(dependencies),
     ...createProviderRoutes(dependencies),
+    createPolicyPreviewRoute(dependencies),
     ...createPolicyRoutes(dependencies),
     ...createProxyRoutes(dependencies),
     ...createVaultRoutes(dependencies),

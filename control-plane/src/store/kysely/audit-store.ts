@@ -3,7 +3,7 @@ import type { Clock, Id } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
 import {
   type AuditEvent,
-  type AuditEventType,
+  CREDENTIAL_REQUESTS,
   type NewAuditEvent,
   changesDecisions,
   stampEvent,
@@ -182,9 +182,6 @@ function newestFirst(
   if (before !== undefined) query = query.where('seq', '<', before);
   return query.orderBy('seq', 'desc');
 }
-
-/** Types of events that report a request for a credential. */
-const CREDENTIAL_REQUESTS: readonly AuditEventType[] = ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'];
 
 type Condition = readonly [
   Exclude<keyof AuditEventRow, 'vault_id' | 'seq' | 'event_count'>,

@@ -1,6 +1,14 @@
 import type { Id } from '@svault/shared';
 import type { Kysely } from 'kysely';
-import type { Policy, PolicyStore, PolicyTarget, Rule } from '../../core/policy.ts';
+import {
+  type AttachedTarget,
+  type Policy,
+  type PolicyStore,
+  type PolicyTarget,
+  type Rule,
+  TARGET_TYPES,
+  type TargetType,
+} from '../../core/policy.ts';
 import type { Schema } from '../schema.ts';
 import { all, changesRow, first, pageBy, rowsChanged, run } from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
@@ -52,6 +60,35 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .where('target_id', '=', id),
       ({ rule_id: ruleId, used }) => [`${type} ${ruleId}`, used],
     );
+
+  const attachedOfType = async (
+    { id: policyId, rules }: Policy,
+    type: TargetType,
+    ids: readonly string[],
+  ): Promise<AttachedTarget[]> => {
+    const ruleIds = rules.map(({ id }) => id);
+    const rows = await db
+      .selectFrom('policy_attachments as attached')
+      .leftJoin('policy_usage as usage', (join) =>
+        join
+          .onRef('usage.vault_id', '=', 'attached.vault_id')
+          .onRef('usage.target_type', '=', 'attached.target_type')
+          .onRef('usage.target_id', '=', 'attached.target_id')
+          .on('usage.rule_id', 'in', ruleIds),
+      )
+      .select(['attached.target_id as id', 'usage.rule_id', 'usage.used'])
+      .where('attached.policy_id', '=', policyId)
+      .where('attached.target_type', '=', type)
+      .where('attached.target_id', 'in', ids)
+      .execute();
+    const counts = new Map<string, Map<string, number>>();
+    for (const { id, rule_id: ruleId, used } of rows) {
+      const ofTarget = counts.get(id) ?? new Map<string, number>();
+      if (ruleId !== null && used !== null) ofTarget.set(ruleId, used);
+      counts.set(id, ofTarget);
+    }
+    return [...counts].map(([id, used]) => ({ type, id, used }));
+  };
 
   return {
     add: (policy) => run(db.insertInto('policies').values(toRow(policy))),
@@ -114,6 +151,14 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
       return count;
+    },
+    attachedAmong: async (policy, targets) => {
+      const found: AttachedTarget[] = [];
+      for (const type of TARGET_TYPES) {
+        const ids = targets.filter((target) => target.type === type).map(({ id }) => id);
+        if (ids.length > 0) found.push(...(await attachedOfType(policy, type, ids)));
+      }
+      return found;
     },
     inputOf: async (vaultId, caller, serviceName) => {
       const found: string[] = [];
