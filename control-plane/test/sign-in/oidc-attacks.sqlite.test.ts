@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { freePort } from '@svault/compose/free-port';
 import { type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestBrowser, browserOn } from '../support/browser.ts';
@@ -275,8 +276,9 @@ describe('a provider', () => {
     browserOn((await serviceInTest(settingsFor(provider))).running.url);
 
   test('an unavailable provider gets an error page, and sign-ins work again once it is back', async () => {
-    const first = await startProvider();
-    const { issuer } = first;
+    // One that nobody else is given while the provider is away.
+    const port = await freePort();
+    const first = await startProvider({ port });
     await first.stop();
     const own = await serviceInTest(settingsFor(first));
     const by = browserOn(own.running.url);
@@ -287,7 +289,7 @@ describe('a provider', () => {
     expect(json.json).toEqual({ error: expect.any(String), code: 'PROVIDER_UNAVAILABLE', retryAfter: 5 });
     expect((await own.anyone('GET', '/readyz')).status).toBe(200);
 
-    const back = await startProvider({ port: Number(new URL(issuer).port) });
+    const back = await startProvider({ port });
     back.people.set('owner-sub', OWNER);
     back.signsIn = 'owner-sub';
     const callback = await back.goThrough(await beginAt(by));
