@@ -11,6 +11,7 @@ import { membersCommand } from './commands/members/commands.ts';
 import { policiesCommand } from './commands/policies/commands.ts';
 import { providersCommand } from './commands/providers/commands.ts';
 import { proxiesCommand } from './commands/proxies/commands.ts';
+import { reachCommand } from './commands/reach/commands.ts';
 import { sessionsCommand } from './commands/sessions/commands.ts';
 import { foldersCommand } from './commands/folders/commands.ts';
 import { addGrants, grantsCommand } from './commands/grants/commands.ts';
@@ -74,6 +75,7 @@ export function createProgram(surroundings: Surroundings): Command {
         foldersCommand,
         policiesCommand,
         proxiesCommand,
+        reachCommand,
         vaultCommand,
       ].map((declare) => declare(action)),
     ],

@@ -128,6 +128,8 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['svault --context work agents show c', ['ci-of-work']],
   ['svault agents --ctx=work off c', ['ci-of-work']],
   ['svault policies list --agent b', ['builder']],
+  ['svault reach --agent b', ['builder']],
+  ['svault reach --service gitl', ['gitlab']],
   ['svault pol attach n', ['net']],
   ['svault exec --with A=b -- program-of-m', ['program-of-mine']],
 ];

@@ -84,6 +84,7 @@ agents rotate-key ci --yes
 agents reveal-key ci
 grant ci github
 grants list ci
+reach --agent ci --service github
 grants rm ci github
 grants add ci github
 grants add ci github --renew --expires never

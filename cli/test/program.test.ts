@@ -56,6 +56,7 @@ const TABLE = [
     'help',
     'explain',
     'doctor',
+    'reach',
     'complete-names',
     'version',
   ],

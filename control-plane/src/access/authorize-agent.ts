@@ -97,9 +97,10 @@ export function createAccess(dependencies: AccessDependencies): Access {
   };
 }
 
-function checkAgent(
+/** Why an agent may not ask by a channel, whatever it asks for. */
+export function checkAgent(
   channel: AccessRequest['channel'],
-  { status, mcpEnabled }: AgentSubject,
+  { status, mcpEnabled }: Pick<AgentSubject, 'status' | 'mcpEnabled'>,
 ): Denial | undefined {
   if (status !== 'active') return plainDenial('AGENT_INACTIVE');
   return channel === 'mcp' && mcpEnabled === 0 ? plainDenial('MCP_DISABLED') : undefined;

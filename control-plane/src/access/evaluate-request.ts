@@ -118,8 +118,10 @@ const counted = (extraCounters: readonly Counter[], result: AgentResult): Evalua
 const answer = (decision: Decision, extraCounters: readonly Counter[] = []): Evaluation<AgentResult> =>
   counted(extraCounters, { kind: 'answer', answer: decision });
 
-const hasLiveGrant = ({ grantId, grantExpiresAt }: AgentSubject, nowMs: number): boolean =>
-  grantId !== null && (grantExpiresAt === null || grantExpiresAt > formatTime(nowMs));
+export const hasLiveGrant = (
+  { grantId, grantExpiresAt }: Pick<AgentSubject, 'grantId' | 'grantExpiresAt'>,
+  nowMs: number,
+): boolean => grantId !== null && (grantExpiresAt === null || grantExpiresAt > formatTime(nowMs));
 
 const toListed = (
   { grantExpiresAt, refreshPolicy, sourceGroupId }: AgentSubject,

@@ -132,7 +132,8 @@ export function inactivity({
   proxyStatus,
   agentId,
   agentStatus,
-}: ProxySubject): 'INVALID_KEY' | 'AGENT_INACTIVE' | undefined {
+}: Pick<ProxySubject, 'proxyStatus' | 'agentId' | 'agentStatus'>):
+  'INVALID_KEY' | 'AGENT_INACTIVE' | undefined {
   if (proxyStatus !== 'active') return 'INVALID_KEY';
   return agentId === null || agentStatus === 'active' ? undefined : 'AGENT_INACTIVE';
 }

@@ -138,6 +138,15 @@ export interface AttachedTarget extends PolicyTarget {
   readonly used: ReadonlyMap<string, number>;
 }
 
+/** An enabled policy at one of its targets. */
+export interface EnabledPolicy {
+  readonly target: TargetType;
+  readonly targetId: string;
+  readonly id: Id<'pol'>;
+  readonly name: string;
+  readonly rules: readonly RuleType[];
+}
+
 /**
  * Policies, their attachments, and the counts of their `max_usage` rules. Every change raises the vault's policy revision,
  * so that no access is recorded on an evaluation of the former policies.
@@ -163,6 +172,12 @@ export interface PolicyStore {
   countOf(vaultId: Id<'vlt'>, target: PolicyTarget): Promise<number>;
   /** Of these targets those that a policy is attached to, in no order. */
   attachedAmong(policy: Policy, targets: readonly PolicyTarget[]): Promise<readonly AttachedTarget[]>;
+  /** The enabled policies of targets of one type, in any order; rules by their types alone. */
+  enabledAt(
+    vaultId: Id<'vlt'>,
+    type: TargetType,
+    targetIds: readonly string[],
+  ): Promise<readonly EnabledPolicy[]>;
 
   /** The policies and counts that a request of this caller for this service is evaluated with. */
   inputOf(

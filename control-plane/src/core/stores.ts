@@ -14,6 +14,7 @@ import type { OauthClientStore } from './oauth-client.ts';
 import type { PolicyStore } from './policy.ts';
 import type { ProxyRemovalStore, ProxyStore } from './proxy.ts';
 import type { ProviderStore } from './provider.ts';
+import type { ReachStore } from './reach.ts';
 import type { RefreshAttemptStore } from './refresh-attempt.ts';
 import type { QuotaStore } from './quotas.ts';
 import type { OverviewStore } from './overview.ts';
@@ -44,6 +45,7 @@ export interface Stores {
   readonly proxyRemovals: ProxyRemovalStore;
   readonly overview: OverviewStore;
   readonly quotas: QuotaStore;
+  readonly reach: ReachStore;
   readonly refreshAttempts: RefreshAttemptStore;
   readonly sessions: SessionStore;
   readonly setup: SetupStore;

@@ -49,7 +49,8 @@ export function createPolicyCompiler(): (policies: string) => readonly CompiledR
   };
 }
 
-const inOrder = (a: AttachedPolicy, b: AttachedPolicy): number =>
+/** The order in which attached policies are evaluated and named. */
+export const inOrder = (a: Omit<AttachedPolicy, 'rules'>, b: Omit<AttachedPolicy, 'rules'>): number =>
   Number(a.target === 'token') - Number(b.target === 'token') ||
   byCodeUnit(a.name, b.name) ||
   byCodeUnit(a.id, b.id);

@@ -213,6 +213,17 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.policies.attachments(POLICY.id, BY_TIME),
   (s) => s.policies.countOf(VAULT, TARGET),
   (s) => s.policies.attachedAmong(POLICY, [TARGET, { type: 'token', id: 't' }]),
+  (s) => s.policies.enabledAt(VAULT, 'agent', ['a', 'b']),
+  ...[
+    {},
+    { by: 'credential' as const },
+    { agentId: AGENT },
+    { proxyId: PROXY },
+    { serviceName: 's' },
+    { agentId: AGENT, serviceName: 's' },
+  ].flatMap((query) =>
+    [undefined, ['a', 'b']].map((after) => (s: Stores) => s.reach.list(VAULT, query, { limit: 10, after })),
+  ),
   (s) => s.policies.inputOf(VAULT, { type: 'agent', id: 'a' }, 's'),
   (s) => s.proxies.get(VAULT, 'prx_1'),
   (s) => s.proxies.list(VAULT, BY_TIME),

@@ -205,6 +205,14 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     },
     silent: ['body.headerTemplates'],
   },
+  listReach: [
+    {
+      names: { 'query.agentId': 'agentWithGrants', 'query.cursor': 'cursor' },
+      silent: ['query.limit', 'query.by'],
+    },
+    { names: { 'query.serviceName': 'token' } },
+    { names: { 'query.proxyId': 'proxy' } },
+  ],
   listProxies: PAGE,
   getProxy: PROXY,
   updateProxy: {

@@ -16,6 +16,7 @@ import { createPolicyRoutes } from './policies.ts';
 import { createProviderRoutes } from './providers.ts';
 import { createProxyRoutes } from './proxies.ts';
 import { createCliLoginRoutes, createLoginRoutes } from './sign-in.ts';
+import { createReachRoutes } from './reach.ts';
 import { createTokenRefreshRoutes } from './token-refresh.ts';
 import { createTokenRoutes } from './tokens.ts';
 import { createVaultRoutes } from './vault.ts';
@@ -39,6 +40,7 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     createPolicyPreviewRoute(dependencies),
     ...createPolicyRoutes(dependencies),
     ...createProxyRoutes(dependencies),
+    ...createReachRoutes(dependencies),
     ...createVaultRoutes(dependencies),
     ...createWebhookRoutes(dependencies),
     ...createAuditRoutes(dependencies),

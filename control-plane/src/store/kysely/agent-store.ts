@@ -7,7 +7,7 @@ import { first, pageBy, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
 
 /** Without the key. */
-const AGENT = [
+export const AGENT = [
   'id',
   'vault_id',
   'owner_id',
@@ -58,4 +58,7 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
   };
 }
 
-const toAgent = (row: RowOf<Agent>): Agent => ({ ...toEntity(row), mcpEnabled: row.mcp_enabled === 1 });
+export const toAgent = (row: RowOf<Agent>): Agent => ({
+  ...toEntity(row),
+  mcpEnabled: row.mcp_enabled === 1,
+});

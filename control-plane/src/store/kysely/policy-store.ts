@@ -10,18 +10,24 @@ import {
   type TargetType,
 } from '../../core/policy.ts';
 import type { Schema } from '../schema.ts';
-import { all, changesRow, first, pageBy, rowsChanged, run } from './queries.ts';
+import { all, changesRow, first, pageBy, rowsChanged, rowsOfChunks, run } from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
 
 export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
   const policies = (vaultId: Id<'vlt'>) =>
     db.selectFrom('policies').selectAll('policies').where('policies.vault_id', '=', vaultId);
-  const attachedTo = (vaultId: Id<'vlt'>, { type, id }: PolicyTarget) =>
+  const attachments = (vaultId: Id<'vlt'>, type: TargetType) =>
     db
       .selectFrom('policy_attachments')
       .where('policy_attachments.vault_id', '=', vaultId)
-      .where('target_type', '=', type)
-      .where('target_id', '=', id);
+      .where('target_type', '=', type);
+  const attachedTo = (vaultId: Id<'vlt'>, { type, id }: PolicyTarget) =>
+    attachments(vaultId, type).where('target_id', '=', id);
+  /** Of attachments, those of policies that apply. */
+  const enabled = (some: ReturnType<typeof attachments>) =>
+    some
+      .innerJoin('policies', 'policies.id', 'policy_attachments.policy_id')
+      .where('policies.enabled', '=', 1);
   const detachFrom = (vaultId: Id<'vlt'>, { type, id }: PolicyTarget) =>
     db
       .deleteFrom('policy_attachments')
@@ -43,10 +49,7 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
   /** In the form in which the hot path reads them (`callerColumns` in `access-store.ts`). */
   const policiesAt = (vaultId: Id<'vlt'>, target: PolicyTarget): Promise<string[]> =>
     all(
-      attachedTo(vaultId, target)
-        .innerJoin('policies', 'policies.id', 'policy_attachments.policy_id')
-        .select(['policies.id', 'policies.name', 'policies.rules'])
-        .where('policies.enabled', '=', 1),
+      enabled(attachedTo(vaultId, target)).select(['policies.id', 'policies.name', 'policies.rules']),
       ({ id, name, rules }) =>
         `{"target":"${target.type}","id":"${id}","name":${JSON.stringify(name)},"rules":${rules}}`,
     );
@@ -160,6 +163,28 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
       }
       return found;
     },
+    enabledAt: async (vaultId, type, targetIds) => {
+      const rows = await rowsOfChunks(targetIds, (ids) =>
+        enabled(attachments(vaultId, type).where('target_id', 'in', ids)).select([
+          'target_id',
+          'policies.id',
+          'policies.name',
+        ]),
+      );
+      // Apart, since a policy with its rules may be attached to each of them.
+      const rules = await rowsOfChunks([...new Set(rows.map(({ id }) => id))], (ids) =>
+        db
+          .selectFrom('policies')
+          .select(['id', 'rules'])
+          .where('vault_id', '=', vaultId)
+          .where('id', 'in', ids),
+      );
+      const types = new Map(rules.map((row) => [row.id, toRules(row).map((rule) => rule.type)]));
+      return rows.map(({ target_id: targetId, id, name }) => ({
+        ...{ target: type, targetId, id, name },
+        rules: types.get(id) ?? [],
+      }));
+    },
     inputOf: async (vaultId, caller, serviceName) => {
       const found: string[] = [];
       const usage: [string, number][] = [];
@@ -178,5 +203,7 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
 const toPolicy = (row: RowOf<Policy>): Policy => ({
   ...toEntity(row),
   enabled: row.enabled === 1,
-  rules: JSON.parse(row.rules) as Rule[],
+  rules: toRules(row),
 });
+
+const toRules = ({ rules }: Pick<RowOf<Policy>, 'rules'>): Rule[] => JSON.parse(rules) as Rule[];

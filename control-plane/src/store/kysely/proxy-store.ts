@@ -7,7 +7,7 @@ import { all, changesRow, first, pageBy, run } from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
 
 /** Without the key. */
-const PROXY = [
+export const PROXY = [
   'id',
   'vault_id',
   'name',
@@ -74,7 +74,7 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
   };
 }
 
-const toProxy = (row: RowOf<Proxy>): Proxy => ({
+export const toProxy = (row: RowOf<Proxy>): Proxy => ({
   ...toEntity(row),
   headerTemplates:
     row.header_templates === null ? undefined : (JSON.parse(row.header_templates) as Record<string, string>),

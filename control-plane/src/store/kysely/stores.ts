@@ -21,6 +21,7 @@ import { createOauthClientStore } from './oauth-client-store.ts';
 import { createPolicyStore } from './policy-store.ts';
 import { createProxyRemovalStore, createProxyStore } from './proxy-store.ts';
 import { createProviderStore } from './provider-store.ts';
+import { createReachStore } from './reach-store.ts';
 import { createRefreshAttemptStore } from './refresh-attempt-store.ts';
 import { createOverviewStore, createQuotaStore } from './count-stores.ts';
 import type { Schema } from '../schema.ts';
@@ -51,6 +52,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     proxyRemovals: createProxyRemovalStore(db),
     overview: createOverviewStore(db),
     quotas: createQuotaStore(db),
+    reach: createReachStore(db),
     refreshAttempts: createRefreshAttemptStore(db),
     sessions: createSessionStore(db),
     setup: createSetupStore(db),

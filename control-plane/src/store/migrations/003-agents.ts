@@ -58,7 +58,7 @@ export const agents: SchemaMigration = {
       .on('grants')
       .columns(['agent_id', 'service_name'])
       .execute();
-    await createIndex(db, 'grants_by_service', 'grants', ['vault_id', 'service_name']);
+    await createIndex(db, 'grants_by_service', 'grants', ['vault_id', 'service_name', 'agent_id']);
     // Begins with the vault's id, because the planner prefers `grants_by_service` to `grants_by_agent`.
     await createIndex(db, 'grants_of_agent', 'grants', ['vault_id', 'agent_id', 'service_name']);
     await createIndex(db, 'grants_by_end', 'grants', ['vault_id', 'grant_expires_at']);

@@ -45,6 +45,9 @@ export const proxies: SchemaMigration = {
       .column('vault_id')
       .where(sql<boolean>`status = 'active'`)
       .execute();
+    await createIndex(db, 'proxies_by_id', 'proxies', ['vault_id', 'id', 'service_name']);
+    await createIndex(db, 'proxies_by_service', 'proxies', ['vault_id', 'service_name', 'id']);
+    await createIndex(db, 'proxies_of_agent', 'proxies', ['vault_id', 'agent_id', 'id', 'service_name']);
 
     await db.schema
       .createTable('proxy_removals')

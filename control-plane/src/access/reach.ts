@@ -1,0 +1,157 @@
+import type { Clock } from '@svault/shared';
+import type { Actor } from '../core/actor.ts';
+import { ownOf } from '../core/change.ts';
+import type { Page, PageRequest } from '../core/paging.ts';
+import type { EnabledPolicy } from '../core/policy.ts';
+import { type ReachPair, type ReachQuery, callerIdOf } from '../core/reach.ts';
+import type { Stores } from '../core/stores.ts';
+import { ownVault } from '../core/vault.ts';
+import { inOrder } from '../policies/compile.ts';
+import { checkAgent } from './authorize-agent.ts';
+import type { Denial } from './decision.ts';
+import { hasLiveGrant } from './evaluate-request.ts';
+import { inactivity } from './subject.ts';
+
+/** How a caller asks for a credential. */
+export const REACH_CHANNELS = ['rest', 'mcp', 'proxy'] as const;
+
+/** The codes that are known before a request, policies and limits aside. */
+export const REACH_DENIALS = [
+  'AGENT_INACTIVE',
+  'MCP_DISABLED',
+  'VAULT_LOCKED',
+  'GRANT_EXPIRED',
+  'WEBHOOK_NOT_CONFIGURED',
+  'WEBHOOK_UNAVAILABLE',
+] as const satisfies readonly Denial['code'][];
+type ReachDenial = (typeof REACH_DENIALS)[number];
+
+interface ChannelState {
+  readonly channel: (typeof REACH_CHANNELS)[number];
+  /** Null: a request is allowed where policies and limits allow it. */
+  readonly denial: ReachDenial | null;
+}
+
+/** A pair, the policies that decide, in the order in which denials are named, and what a request would meet now. */
+export type Reach = ReachPair & {
+  readonly policies: readonly EnabledPolicy[];
+  readonly channels: readonly ChannelState[];
+};
+
+/**
+ * Who can reach which credential: a page of the pairs.
+ *
+ * @throws ApiError NOT_FOUND for an unknown agent or proxy
+ */
+export async function readReach(
+  {
+    stores,
+    offlineForSeconds,
+    clock,
+  }: {
+    readonly stores: Pick<Stores, 'agents' | 'policies' | 'proxies' | 'reach' | 'vaults' | 'webhookLinks'>;
+    readonly offlineForSeconds: (vaultId: Actor['vaultId']) => number;
+    readonly clock: Clock;
+  },
+  actor: Actor,
+  query: ReachQuery,
+  request: PageRequest,
+): Promise<Page<Reach>> {
+  const { vaultId } = actor;
+  if (query.agentId !== undefined) await ownOf(stores.agents, actor, query.agentId);
+  if (query.proxyId !== undefined) await ownOf(stores.proxies, actor, query.proxyId);
+  const page = await stores.reach.list(vaultId, query, request);
+  const policiesOf = await policiesAt(stores.policies, vaultId, page.items);
+  const link = await stores.webhookLinks.find(vaultId);
+  const account: AccountState = {
+    isLocked: (await ownVault(stores, actor)).lockedAt !== undefined,
+    // Before its first answer it rejects tickets, so none is signed.
+    isBound: link?.lastSeenAt !== undefined,
+    isOffline: offlineForSeconds(vaultId) > 0,
+  };
+  const nowMs = clock.now();
+  return {
+    ...page,
+    items: page.items.map((pair) => ({
+      ...pair,
+      policies: policiesOf(pair),
+      channels: channelsOf(pair, account, nowMs),
+    })),
+  };
+}
+
+/** Reads the policies of all callers and credentials of a page at once. */
+async function policiesAt(
+  policies: Stores['policies'],
+  vaultId: Actor['vaultId'],
+  pairs: readonly ReachPair[],
+): Promise<(pair: ReachPair) => readonly EnabledPolicy[]> {
+  const found = new Map<string, EnabledPolicy[]>();
+  const read = async (type: EnabledPolicy['target'], ids: readonly string[]): Promise<void> => {
+    for (const policy of await policies.enabledAt(vaultId, type, [...new Set(ids)])) {
+      const key = `${type} ${policy.targetId}`;
+      found.set(key, [...(found.get(key) ?? []), policy]);
+    }
+  };
+  for (const type of ['agent', 'proxy'] as const)
+    await read(type, pairs.filter((pair) => pair.type === type).map(callerIdOf));
+  await read(
+    'token',
+    pairs.map(({ serviceName }) => serviceName),
+  );
+  return (pair) =>
+    [`${pair.type} ${callerIdOf(pair)}`, `token ${pair.serviceName}`]
+      .flatMap((target) => found.get(target) ?? [])
+      .toSorted(inOrder);
+}
+
+interface AccountState {
+  readonly isLocked: boolean;
+  readonly isBound: boolean;
+  readonly isOffline: boolean;
+}
+
+/** The denials in the order of the pipelines (`authorize-agent.ts`, `authorize-proxy.ts`). */
+function channelsOf(pair: ReachPair, account: AccountState, nowMs: number): readonly ChannelState[] {
+  if (pair.type === 'agent')
+    return (['rest', 'mcp'] as const).map((channel) => ({
+      channel,
+      denial: agentDenial(channel, pair, account, nowMs),
+    }));
+  const { proxy, agent } = pair;
+  const code = inactivity({
+    proxyStatus: proxy.status,
+    agentId: proxy.agentId ?? null,
+    agentStatus: agent?.status ?? null,
+  });
+  // Revoked ones are no pairs.
+  const inactive = code === 'AGENT_INACTIVE' ? code : undefined;
+  return [{ channel: 'proxy', denial: inactive ?? lockDenial(account) ?? webhookDenial(account) ?? null }];
+}
+
+function agentDenial(
+  channel: 'rest' | 'mcp',
+  { agent, grant }: Extract<ReachPair, { type: 'agent' }>,
+  account: AccountState,
+  nowMs: number,
+): ReachDenial | null {
+  const { status, mcpEnabled } = agent;
+  const inactive = checkAgent(channel, { status, mcpEnabled: mcpEnabled ? 1 : 0 });
+  if (inactive !== undefined) return status === 'active' ? 'MCP_DISABLED' : 'AGENT_INACTIVE';
+  const live = hasLiveGrant({ grantId: grant.id, grantExpiresAt: grant.grantExpiresAt ?? null }, nowMs);
+  // By MCP a ticket is issued also while the webhook is offline.
+  const isOffline = channel === 'rest' && account.isOffline;
+  return (
+    lockDenial(account) ??
+    (live ? undefined : 'GRANT_EXPIRED') ??
+    webhookDenial({ ...account, isOffline }) ??
+    null
+  );
+}
+
+const lockDenial = ({ isLocked }: AccountState) => (isLocked ? ('VAULT_LOCKED' as const) : undefined);
+
+function webhookDenial({ isBound, isOffline }: AccountState) {
+  if (!isBound) return 'WEBHOOK_NOT_CONFIGURED' as const;
+  return isOffline ? ('WEBHOOK_UNAVAILABLE' as const) : undefined;
+}

@@ -1,0 +1,85 @@
+import type { Id } from '@svault/shared';
+import type { Kysely } from 'kysely';
+import type { Agent } from '../../core/agent.ts';
+import { pageOf } from '../../core/paging.ts';
+import type { Grant } from '../../core/grant.ts';
+import { type ReachPair, type ReachStore, orderOf } from '../../core/reach.ts';
+import type { Schema } from '../schema.ts';
+import { AGENT, toAgent } from './agent-store.ts';
+import { PROXY, toProxy } from './proxy-store.ts';
+import { pageBy, rowsOfChunks } from './queries.ts';
+import { toEntity } from './rows.ts';
+
+export function createReachStore(db: Kysely<Schema>): ReachStore {
+  const agentsOf = async (vaultId: Id<'vlt'>, ids: readonly Id<'agt'>[]): Promise<Map<string, Agent>> => {
+    const rows = await rowsOfChunks([...new Set(ids)], (some) =>
+      db.selectFrom('agents').select(AGENT).where('vault_id', '=', vaultId).where('id', 'in', some),
+    );
+    return new Map(rows.map((row) => [row.id, toAgent(row)]));
+  };
+  return {
+    list: async (vaultId, query, { limit, after }) => {
+      const { agentId, proxyId, serviceName } = query;
+      const isByAgent = orderOf(query) === 'agent';
+      let grants = db.selectFrom('grants').selectAll().where('vault_id', '=', vaultId);
+      // A proxy that sends sessions uses no credential.
+      let proxies = db
+        .selectFrom('proxies')
+        .select(PROXY)
+        .where('vault_id', '=', vaultId)
+        .where('status', '=', 'active')
+        .where('service_name', 'is not', null);
+      if (agentId !== undefined) {
+        grants = grants.where('agent_id', '=', agentId as Id<'agt'>);
+        proxies = proxies.where('agent_id', '=', agentId as Id<'agt'>);
+      }
+      if (serviceName !== undefined) {
+        grants = grants.where('service_name', '=', serviceName);
+        proxies = proxies.where('service_name', '=', serviceName);
+      }
+      if (proxyId !== undefined) proxies = proxies.where('id', '=', proxyId as Id<'prx'>);
+
+      // One more of each than is answered: whichever come first of both, the next one is known.
+      const request = { limit: limit + 1, after };
+      const inOrder = <Column extends string>(...[caller, service]: [Column, Column]): [Column, Column] =>
+        isByAgent ? [caller, service] : [service, caller];
+      const granted: readonly Grant[] =
+        proxyId === undefined
+          ? (await pageBy(inOrder('agent_id', 'service_name'), grants, request, toEntity)).items
+          : [];
+      const { items: proxied } = await pageBy(inOrder('id', 'service_name'), proxies, request, toProxy);
+      const found = [
+        ...granted.map((grant) => ({ id: grant.agentId, serviceName: grant.serviceName, grant })),
+        ...proxied.map((proxy) => ({ id: proxy.id, serviceName: proxy.serviceName ?? '', proxy })),
+      ];
+      const keyOf = (one: { readonly id: string; readonly serviceName: string }): [string, string] =>
+        inOrder(one.id, one.serviceName);
+      const page = pageOf(
+        found.toSorted((a, b) => inByteOrder(keyOf(a), keyOf(b))),
+        limit,
+        keyOf,
+      );
+      const agents = await agentsOf(
+        vaultId,
+        page.items.flatMap((one) => ('grant' in one ? one.grant.agentId : (one.proxy.agentId ?? []))),
+      );
+      const items = page.items.flatMap((one): ReachPair[] => {
+        if ('proxy' in one) {
+          const { proxy, serviceName: service } = one;
+          return [{ type: 'proxy', serviceName: service, proxy, agent: agents.get(proxy.agentId ?? '') }];
+        }
+        // Another request may have deleted the agent with its grants in between.
+        const agent = agents.get(one.grant.agentId);
+        return agent === undefined
+          ? []
+          : [{ type: 'agent', serviceName: one.serviceName, agent, grant: one.grant }];
+      });
+      return { ...page, items };
+    },
+  };
+}
+
+/** As both databases compare texts: by their bytes in UTF-8. */
+const inByteOrder = (a: readonly [string, string], b: readonly [string, string]): number =>
+  Buffer.compare(Buffer.from(a[0]), Buffer.from(b[0])) ||
+  Buffer.compare(Buffer.from(a[1]), Buffer.from(b[1]));
