@@ -123,6 +123,8 @@ audit verify
 limits list
 limits
 account overview
+account activity
+account activity --bucket day --from 30d --agent ci
 account export
 3 account password
 members add ada@example.org

@@ -29,7 +29,13 @@ import { PROXY_PATH } from './core/proxy.ts';
  */
 export function createApp(context: Context, leaving?: AbortSignal): Express {
   const { config, logger, stores, unitOfWork, clock } = context;
-  const { baseUrl, egressAllow, mcpAllowedOrigins: allowedOrigins, trustedProxies } = config;
+  const {
+    auditRetentionDays,
+    baseUrl,
+    egressAllow,
+    mcpAllowedOrigins: allowedOrigins,
+    trustedProxies,
+  } = config;
   const https = baseUrl.startsWith('https:');
   const ownOrigin = new URL(baseUrl).origin;
   const cookie = sessionCookie(baseUrl);
@@ -38,7 +44,17 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   /** Each API names what it takes of these. */
   const dependencies = {
     ...context,
-    ...{ baseUrl, egressAllow, allowedOrigins, https, ownOrigin, cookie, clientAddress, originOf },
+    ...{
+      auditRetentionDays,
+      baseUrl,
+      egressAllow,
+      allowedOrigins,
+      https,
+      ownOrigin,
+      cookie,
+      clientAddress,
+      originOf,
+    },
     isOwnHost: createHostCheck(baseUrl, createTrustsPeer(trustedProxies)),
     limits: createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress }),
     pageSession: createPageSession({

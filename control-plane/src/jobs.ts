@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createActivityCounting } from './audit/activity-counting.ts';
 import { createAuditRetention } from './audit/retention.ts';
 import { evictUnusedClients } from './authorization-server/clients.ts';
 import type { Context } from './context.ts';
@@ -39,6 +40,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const shipper = createAuditShipper({ log, destination, clock, logger });
   const completion = createRotationCompletion({ ...context, links });
   const retention = days === undefined ? undefined : createAuditRetention({ ...context, log, days });
+  const counting = createActivityCounting({ ...context, auditRetentionDays: days });
 
   /** @param pauseMs between two runs */
   const each = (name: string, pauseMs: number, work: () => Promise<void>) =>
@@ -59,10 +61,13 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
     once('proxy removals', 1_000, createProxyConfigRemoval(context).run),
     once('ended sign-ins', 60_000, () => evictExpiredSignIns(stores, clock)),
     once('unused clients', 60_000, () => evictUnusedClients(stores, clock)),
+    once('activity counts', 1_000, counting.count),
+    once('old activity counts', 60_000, counting.removeOld),
     ...(retention === undefined ? [] : [once('audit retention', 5 * 60_000, retention.run)]),
   ];
   const end = async (): Promise<void> => {
     retention?.stop();
+    counting.stop();
     const ended = Promise.all([refreshScheduler.stop(), prober.stop(), ...jobs.map((job) => job.stop())]);
     await Promise.race([ended, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
     await shipper.stop();

@@ -382,6 +382,8 @@ test('the database has these columns only, none of which can hold a credential',
   );
   expect(columns).toMatchInlineSnapshot(`
     {
+      "activity_counts": "vault_id agent_id bucket starts_at outcome requests",
+      "activity_cursors": "vault_id counted_seq",
       "admin_keys": "id vault_id user_id name origin key_hash key_prefix created_at last_used_at",
       "agents": "id vault_id owner_id name name_hash description status mcp_enabled sealing_key_thumbprint key_hash key_prefix key_wrapped created_at last_used_at",
       "audit_chains": "vault_id head_seq head_hash start_seq start_hash shipped_seq",

@@ -1,5 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Actor } from './actor.ts';
+import type { ActivityStore } from './activity.ts';
 import type { AdminKeyStore } from './admin-key.ts';
 import type { IdentityStore, LoginLinkStore, PasswordStore, UserStore } from './user.ts';
 import type { CliSessionStore, SessionStore } from './session.ts';
@@ -25,6 +26,7 @@ import type { WebhookLinkStore } from './webhook-link.ts';
 
 /** All stores over one connection: the plain one, where each call is its own transaction, or that of one transaction. */
 export interface Stores {
+  readonly activity: ActivityStore;
   readonly adminKeys: AdminKeyStore;
   readonly agents: AgentStore;
   readonly audit: AuditStore;

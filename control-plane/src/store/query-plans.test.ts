@@ -58,6 +58,8 @@ const LOG = { limit: 10, before: 5 };
 const CLI_KEYS = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
 const REMOVAL = { vaultId: VAULT, webhookId: 'w', proxyId: PROXY };
 const ATTEMPT = { version: 1, failures: 0, nextAt: 't' };
+const COUNT = { bucket: 'hour', startsAt: 't', outcome: 'denied', requests: 1 } as const;
+const SERIES = { bucket: 'hour', from: 't', to: 'u', uncounted: 10 } as const;
 const TARGET = { type: 'token', id: 's' } as const;
 const OF_ACCOUNT = { vaultId: VAULT, name: 'n', createdAt: 't', updatedAt: 't' };
 const POLICY: Policy = {
@@ -78,6 +80,13 @@ const PROVIDER: StoredProvider = {
 };
 
 const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
+  (s) => s.activity.progress({ after: undefined, limit: 10 }),
+  (s) => s.activity.progress({ after: VAULT, limit: 10 }),
+  (s) => s.activity.progressOf(VAULT),
+  (s) => s.activity.add(VAULT, { from: 0, to: 1, counts: [{ ...COUNT, agentId: AGENT }] }),
+  (s) => s.activity.read(VAULT, { ...SERIES, agentId: undefined }),
+  (s) => s.activity.read(VAULT, { ...SERIES, agentId: AGENT }),
+  (s) => s.activity.removeOldest('hour', 't'),
   (s) => s.adminKeys.findByHash('h'),
   (s) => s.adminKeys.list(VAULT, BY_TIME),
   (s) => s.adminKeys.findFromSettings(USER),

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely';
 import type { Id } from '@svault/shared';
+import type { CountedBucket } from '../core/activity.ts';
 import type { AdminKey } from '../core/admin-key.ts';
 import type { Agent } from '../core/agent.ts';
 import type { CliLogin } from '../core/cli-login.ts';
@@ -71,6 +72,8 @@ export interface Schema {
 
   audit_events: AuditEventRow;
   audit_chains: AuditChainRow;
+  activity_counts: ActivityCountRow;
+  activity_cursors: { vault_id: Id<'vlt'>; counted_seq: number };
   webhook_links: WebhookLinkRow;
   webhook_log_heads: RowOf<LogHead> & { vault_id: Id<'vlt'>; webhook_id: string; seen_at: TimeText };
 }
@@ -164,6 +167,16 @@ interface AuditChainRow {
   start_seq: number;
   start_hash: string;
   shipped_seq: number;
+}
+
+interface ActivityCountRow {
+  vault_id: Id<'vlt'>;
+  /** '' for the whole account. */
+  agent_id: string;
+  bucket: CountedBucket;
+  starts_at: TimeText;
+  outcome: string;
+  requests: number;
 }
 
 export interface WebhookLinkRow {

@@ -237,6 +237,10 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   deleteProvider: PROVIDER,
 
   getOverview: NOTHING,
+  getActivitySeries: {
+    names: { 'query.agentId': 'agent' },
+    silent: ['query.bucket', 'query.from', 'query.to'],
+  },
   listLockouts: NOTHING,
   getSetup: NOTHING,
   markSetupStep: { says: { 'path.step': 'bind-webhook' }, silent: ['body.state'] },

@@ -18,6 +18,21 @@ export const accountCommand = (action: Action): Command =>
         ],
         run: 'showOverview',
       },
+      activity: {
+        says: 'show how many requests for credentials there were over time, by outcome',
+        options: [
+          ['--agent <agent>', 'only of this agent, by its name or id'],
+          ['--bucket <bucket>', 'per minute (at most 180), hour (168) or day (90); default: hour'],
+          ['--from <time>', 'from then on: 2026-11-20T12:00:00Z, or how long ago: 90m, 24h, 7d'],
+          ['--to <time>', 'up to then (default: now)'],
+        ],
+        examples: [
+          'svault account activity',
+          'svault account activity --bucket day --from 30d --agent ci',
+          'svault account activity --json | jq .buckets',
+        ],
+        run: 'showActivity',
+      },
       export: {
         says: 'print everything that the control plane keeps of the account as JSON, but no key and no event of the log (admin)',
         options: [['--to <file>', 'write it to a new file, which you alone can read']],

@@ -27,6 +27,8 @@ export interface ManagementDependencies {
   readonly ownOrigin: string;
   /** Entries of `SV_EGRESS_ALLOW`. */
   readonly egressAllow: readonly string[];
+  /** Undefined: the log is kept whole. */
+  readonly auditRetentionDays: number | undefined;
   readonly signInMethods: SignInMethods;
   readonly cookie: SessionCookie;
   readonly setSessionCookie: SetSessionCookie;

@@ -1,6 +1,7 @@
 import type { Router } from 'express';
 import { createAccountExportRoutes } from './account-export.ts';
 import { createAccountRoutes } from './account.ts';
+import { createActivitySeriesRoutes } from './activity-series.ts';
 import { createAgentRoutes } from './agents.ts';
 import { createAuditRoutes } from './audit.ts';
 import { createManagementAuthenticator } from './authenticate-management.ts';
@@ -31,6 +32,7 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createMemberRoutes(dependencies),
     ...createAccountExportRoutes(dependencies),
     ...createOverviewRoutes(dependencies),
+    ...createActivitySeriesRoutes(dependencies),
     ...createAgentRoutes(dependencies),
     ...createFolderRoutes(dependencies),
     ...createGrantRoutes(dependencies),

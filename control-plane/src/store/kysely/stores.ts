@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '@svault/shared';
 import type { Stores } from '../../core/stores.ts';
+import { createActivityStore } from './activity-store.ts';
 import { createAdminKeyStore } from './admin-key-store.ts';
 import { createAgentStore } from './agent-store.ts';
 import { createAuditStore } from './audit-store.ts';
@@ -32,6 +33,7 @@ import { createWebhookLinkStore } from './webhook-link-store.ts';
 /** @param db a connection, where each call is its own transaction, or a transaction */
 export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): Stores {
   return {
+    activity: createActivityStore(db),
     adminKeys: createAdminKeyStore(db),
     agents: createAgentStore(db),
     audit: createAuditStore(db, clock, engine.writeEvents),

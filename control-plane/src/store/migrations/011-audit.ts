@@ -50,9 +50,36 @@ export const audit: SchemaMigration = {
       .where(sql<boolean>`shipped_seq < head_seq`)
       .execute();
 
+    await createActivityTables(db);
+
     if (kind === 'postgres') await createAuditFunctions(db);
   },
 };
+
+/**
+ * Credential requests by time, counted from the log, of each account (`agent_id` is '') and of each agent; and up to which
+ * event of a vault they are counted. Apart from `audit_chains`, whose rows credential requests write.
+ */
+async function createActivityTables(db: Kysely<Schema>): Promise<void> {
+  await db.schema
+    .createTable('activity_counts')
+    .addColumn('vault_id', 'text', (column) => column.notNull())
+    .addColumn('agent_id', 'text', (column) => column.notNull())
+    .addColumn('bucket', 'text', (column) => column.notNull())
+    .addColumn('starts_at', 'text', (column) => column.notNull())
+    .addColumn('outcome', 'text', (column) => column.notNull())
+    .addColumn('requests', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('activity_counts_primary', [
+      ...(['vault_id', 'agent_id', 'bucket', 'starts_at', 'outcome'] as const),
+    ])
+    .execute();
+  await createIndex(db, 'activity_counts_by_age', 'activity_counts', ['bucket', 'starts_at']);
+  await db.schema
+    .createTable('activity_cursors')
+    .addColumn('vault_id', 'text', (column) => column.primaryKey())
+    .addColumn('counted_seq', 'bigint', (column) => column.notNull())
+    .execute();
+}
 
 /** Tells an account's lock apart from another program's advisory locks in the same database. */
 const VAULT_LOCKS = 7_385_216;
