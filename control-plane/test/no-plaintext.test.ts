@@ -227,7 +227,7 @@ async function misplaceKeys(): Promise<void> {
   const ofSession = [accessToken, refreshToken, code, codeVerifier];
   for (const key of [agent.apiKey, pair.adminKey, ...ofSession, ...others, ...tickets.slice(0, 2)]) {
     // What has no prefix can be told from nothing else where it has no name either.
-    const inPath = /^sv|^mcp_|\./.test(key) ? [`/${key}`] : [''];
+    const inPath = /^(?:sv(?:admin|agent|cli|clir|sess|sessr)|mcp)_|\./.test(key) ? [`/${key}`] : [''];
     const names = ['key', 'code', 'code_verifier', 'token', 'access_token', 'refresh_token'];
     const query = names.map((name) => `${name}=${key}`).join('&');
     for (const path of inPath) {
