@@ -8,7 +8,8 @@ import type { TokenMetadata } from '../../core/token.ts';
 import { createToken, removeToken, updateToken } from '../../management/tokens.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
 import { REMOVALS, type WebhookToken } from '../../webhook/token-metadata.ts';
-import { auditPageSchema, logPageRequest, toAuditView } from './audit.ts';
+import { auditPageSchema, toAuditView } from './audit-view.ts';
+import { logPageRequest } from './audit.ts';
 import type { Needs } from './dependencies.ts';
 import {
   lineSchema,
