@@ -61,7 +61,8 @@ async function dump(call: Call): Promise<readonly (readonly [string, unknown])[]
   const whole = lists.map(async (operation) => {
     const limit = operation.places.includes('query.limit') ? { 'query.limit': 100 } : {};
     const list = await read(requestOf(operation, limit).path);
-    const { items = [] } = list[1] as { items?: { id?: string; serviceName?: string }[] };
+    // An event stream is no JSON.
+    const { items = [] } = (list[1] ?? {}) as { items?: { id?: string; serviceName?: string }[] };
     const below = [...operations.values()].filter(
       ({ method, path }) => method === 'GET' && path.startsWith(`${operation.path}/{`),
     );

@@ -102,6 +102,18 @@ const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventTyp
  */
 export const changesDecisions = (eventType: AuditEventType): boolean => !EVENTS_WITHOUT_CHANGE.has(eventType);
 
+const EVENTS_THAT_MAY_END_SIGN_INS: ReadonlySet<AuditEventType> = new Set<AuditEventType>([
+  'MEMBER_UPDATED',
+  'MEMBER_DELETED',
+  'ADMIN_KEY_UPDATED',
+  'ADMIN_KEY_DELETED',
+  'SESSION_REVOKED',
+]);
+
+/** Whether an event may report that a principal has lost the right to read the account. */
+export const mayEndSignIns = (eventType: AuditEventType): boolean =>
+  EVENTS_THAT_MAY_END_SIGN_INS.has(eventType);
+
 type DetailValue = string | number | boolean | readonly string[];
 
 /** Flat, integers only, and never under the name of a secret field. */

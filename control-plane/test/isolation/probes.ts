@@ -143,6 +143,8 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     ],
   },
   verifyAuditLog: NOTHING,
+  // A number is a position in one's own log.
+  streamAuditEvents: { says: { 'query.after': 0 } },
 
   listSessions: PAGE,
   endSession: [{ names: { 'path.id': 'session' } }, { names: { 'path.id': 'oauthSession' } }],

@@ -5,6 +5,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, newKey, randomToken } from '@svault/shared';
 import { ON_BUSY_MACHINE } from '@svault/test-kit/busy-machine';
 import { makeTestDatabase } from '@svault/test-kit/test-database';
+import { eventsOf } from './event-stream.ts';
 import { type StoredState, storedState } from './stored-state.ts';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { type RunningControlPlane, type ServeOptions, startControlPlane } from '../../src/serve.ts';
@@ -45,8 +46,18 @@ export function clientOf(url: string, standing: Readonly<Record<string, string>>
     request.body = body === undefined ? (rawBody ?? null) : JSON.stringify(body);
     const response = await fetch(url + path, request);
     const { status } = response;
-    return { status, ...withoutRequestId(status, response.headers, await response.text()) };
+    return { status, ...withoutRequestId(status, response.headers, await textOf(response)) };
   };
+}
+
+/** Of an event stream, which has no end: what there was when it was opened. */
+async function textOf(response: Response): Promise<string> {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (!isStream || response.body === null) return response.text();
+  const stream = eventsOf(response);
+  await stream.live();
+  await stream.close();
+  return stream.text();
 }
 
 /** @throws Error for the JSON body of an error that has not the id of its header */

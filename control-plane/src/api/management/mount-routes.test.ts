@@ -93,6 +93,8 @@ const app = express()
       via: 'adminKey',
       credentialId: newId('adk'),
     } as Actor;
+    const authenticate = (): Promise<Actor> =>
+      role === undefined ? Promise.reject(new ApiError('UNAUTHENTICATED', 'who?')) : Promise.resolve(actor);
     return mountRoutes(routes, {
       stores,
       unitOfWork: {
@@ -112,8 +114,8 @@ const app = express()
           },
         },
       }),
-      authenticate: () =>
-        role === undefined ? Promise.reject(new ApiError('UNAUTHENTICATED', 'who?')) : Promise.resolve(actor),
+      authenticate,
+      authenticateAgain: authenticate,
     })(req, res, next);
   })
   .use(

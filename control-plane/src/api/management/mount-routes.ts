@@ -14,6 +14,7 @@ import type { Needs } from './dependencies.ts';
 import { BODY_LIMITS, parseInput, readJsonBody } from './parse-input.ts';
 import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
+import { type EventFeed, sendEvents } from './send-events.ts';
 import { streamJson } from './stream-json.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 
@@ -22,6 +23,8 @@ type MountDependencies = Needs<
   'vaults'
 > & {
   readonly authenticate: ManagementAuthenticator;
+  /** Of a stream that goes on: notes no use, so that an open page keeps no session alive. */
+  readonly authenticateAgain: ManagementAuthenticator;
 };
 
 type SignedInRoute = Extract<ManagementRoute, { readonly role: Role }>;
@@ -58,8 +61,9 @@ async function response(
   route: ManagementRoute,
   req: Request,
   res: Response,
-  { authenticate, stores, unitOfWork, limits, clientAddress, originOf, ownOrigin }: MountDependencies,
+  dependencies: MountDependencies,
 ): Promise<void> {
+  const { authenticate, stores, unitOfWork, limits, clientAddress, originOf, ownOrigin } = dependencies;
   const exchange: Exchange = {
     // Two keys are no key, as on the agent's endpoint: which of them counts would depend on the reader.
     header: (name) => (name === 'authorization' && occursTwice(req.rawHeaders, name) ? '' : req.get(name)),
@@ -88,7 +92,15 @@ async function response(
   const input = { ...parseParts(route, req, body), exchange, actor };
   if (route.limit !== undefined) await countSignedIn(route.limit, req, input, limits);
   else if (isCountedWrite(route)) await limits.countWrite(actor);
-  await send(res, route, await route.handle({ ...input, transaction }));
+  const result = await route.handle({ ...input, transaction });
+  if (!('events' in route.response)) return await send(res, route, result);
+  const again = { ...exchange, setHeader: () => undefined };
+  const mayRead = (): Promise<boolean> =>
+    dependencies.authenticateAgain(again, req.method).then(
+      () => true,
+      () => false,
+    );
+  sendEvents(res, result as EventFeed, { mayRead });
 }
 
 /** A change that makes things of a kind is undone where the account then has too many of them. */
@@ -145,6 +157,6 @@ function parseParts(
 async function send(res: Response, route: ManagementRoute, result: unknown): Promise<void> {
   const { response: shape } = route;
   if (shape.status === 204) return void res.status(204).end();
-  if ('streams' in shape) return streamJson(res, result as AsyncIterable<string>);
+  if (!('schema' in shape)) return streamJson(res, result as AsyncIterable<string>);
   res.status(shape.status).json(shape.schema.parse(result));
 }

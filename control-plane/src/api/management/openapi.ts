@@ -53,7 +53,6 @@ async function openApiDocument(
 
 function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
   const { params, query, body, response } = route;
-  const shape = 'schema' in response ? response.schema : 'streams' in response ? response.streams : undefined;
   return {
     operationId: route.operation,
     tags: [route.tag],
@@ -71,11 +70,19 @@ function operationOf(route: ManagementRoute): ZodOpenApiOperationObject {
     responses: {
       [String(response.status)]: {
         description: response.status === 204 ? 'Done' : 'The answer',
-        ...(shape !== undefined && { content: { 'application/json': { schema: shape } } }),
+        ...contentOf(response),
       },
       ...errorsByStatus(route),
     },
   } as ZodOpenApiOperationObject;
+}
+
+function contentOf(response: ManagementRoute['response']): object {
+  if (response.status === 204) return {};
+  // The schema is that of an event's data.
+  if ('events' in response) return { content: { 'text/event-stream': { schema: response.events } } };
+  const schema = 'schema' in response ? response.schema : response.streams;
+  return { content: { 'application/json': { schema } } };
 }
 
 /** The errors that a route's shape implies, and those that it names, grouped by status. */

@@ -36,7 +36,9 @@ type ResponseShape<Result> =
   | { readonly status: 200 | 201; readonly schema: z.ZodType<Result> }
   | { readonly status: 204 }
   /** The handler returns an `AsyncIterable<string>`: the parts of a JSON text of this shape, taken as they are sent. */
-  | { readonly status: 200; readonly streams: z.ZodType };
+  | { readonly status: 200; readonly streams: z.ZodType }
+  /** The handler returns an `EventFeed`: server-sent events whose data has this shape, until the principal may not read. */
+  | { readonly status: 200; readonly events: z.ZodType };
 
 /** An object schema: the declaration makes it strict, whatever the route says. */
 type QuerySchema<Query> = z.ZodType<Query> & { strict(): QuerySchema<Query> };

@@ -3,6 +3,7 @@ import { createAccountExportRoutes } from './account-export.ts';
 import { createAccountRoutes } from './account.ts';
 import { createActivitySeriesRoutes } from './activity-series.ts';
 import { createAgentRoutes } from './agents.ts';
+import { createAuditEventRoutes } from './audit-events.ts';
 import { createAuditRoutes } from './audit.ts';
 import { createManagementAuthenticator } from './authenticate-management.ts';
 import type { ManagementDependencies } from './dependencies.ts';
@@ -46,8 +47,21 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createVaultRoutes(dependencies),
     ...createWebhookRoutes(dependencies),
     ...createAuditRoutes(dependencies),
+    ...createAuditEventRoutes(dependencies),
   ];
   // Last, since it describes the others.
   routes.push(createOpenApiRoute(routes, dependencies));
-  return mountRoutes(routes, { ...dependencies, authenticate: createManagementAuthenticator(dependencies) });
+  return mountRoutes(routes, {
+    ...dependencies,
+    authenticate: createManagementAuthenticator(dependencies),
+    authenticateAgain: createManagementAuthenticator({
+      ...dependencies,
+      stores: notingNoUse(dependencies.stores),
+    }),
+  });
+}
+
+function notingNoUse({ adminKeys, cliSessions, sessions }: ManagementDependencies['stores']) {
+  const touch = (): Promise<void> => Promise.resolve();
+  return { cliSessions, adminKeys: { ...adminKeys, touch }, sessions: { ...sessions, touch } };
 }
