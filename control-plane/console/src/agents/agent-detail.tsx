@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { ApiFailure, type Schemas } from '../api/client.ts';
+import { agentQuery } from '../api/queries.ts';
+import { Time } from '../parts/time.tsx';
+import { Failure, NotFound } from '../shell/failure.tsx';
+import { AgentGrants } from './agent-grants.tsx';
+import { Status } from './status.tsx';
+
+const route = getRouteApi('/agents/$id');
+
+/** One agent: what it is, and what it can reach. */
+export function AgentDetail() {
+  const { id } = route.useParams();
+  const { data: agent, error, refetch } = useQuery(agentQuery(id));
+  if (error instanceof ApiFailure && error.code === 'NOT_FOUND') return <NotFound />;
+  if (error) return <Failure error={error} reset={() => void refetch()} />;
+  if (agent === undefined) return <p className="text-dim">Loading…</p>;
+  return (
+    <>
+      <title>{`${agent.name} · svault`}</title>
+      <p className="text-sm">
+        <Link to="/agents">Agents</Link>
+      </p>
+      <h1 className="wrap-anywhere">
+        <bdi>{agent.name}</bdi>
+      </h1>
+      {agent.description !== '' && (
+        <p className="mt-1 text-dim wrap-anywhere">
+          <bdi>{agent.description}</bdi>
+        </p>
+      )}
+      <div className="mt-4 grid gap-4">
+        <Facts agent={agent} />
+        <AgentGrants id={id} name={agent.name} />
+        <Policies policies={agent.policies} />
+      </div>
+    </>
+  );
+}
+
+function Facts({ agent }: { readonly agent: Schemas['AgentDetail'] }) {
+  const facts = [
+    ['Status', <Status of={agent.status} />],
+    ['Id', <code>{agent.id}</code>],
+    ['Key', <code>{agent.keyPrefix}…</code>],
+    ['Sealing key', agent.sealingKeyThumbprint ? <code>{agent.sealingKeyThumbprint}</code> : 'None'],
+    ['MCP', agent.mcpEnabled ? 'On' : 'Off'],
+    ['Created', <Time at={agent.createdAt} />],
+    ['Last used', <Time at={agent.lastUsedAt} />],
+  ] as const;
+  return (
+    <section aria-label="Facts" className="card">
+      <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-[auto_1fr]">
+        {facts.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-sm/6 text-dim">{name}</dt>
+            <dd className="min-w-0 wrap-anywhere">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Policies({ policies }: Pick<Schemas['AgentDetail'], 'policies'>) {
+  return (
+    <section aria-labelledby="policies" className="card">
+      <h2 id="policies">Policies</h2>
+      {policies.length === 0 && <p className="mt-2 text-dim">No policy is attached to the agent itself.</p>}
+      <ul className="mt-2 grid gap-1">
+        {policies.map(({ id, name, enabled, ruleTypes }) => (
+          <li key={id} className="wrap-anywhere">
+            <bdi>{name}</bdi> <span className="text-sm text-dim">{ruleTypes.join(', ')}</span>
+            {!enabled && <span className="text-sm text-warn"> off</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,32 @@
+import { useQuery } from '@tanstack/react-query';
+import { overviewQuery } from '../api/queries.ts';
+import { Failure } from '../shell/failure.tsx';
+import { Activity } from './activity.tsx';
+import { Attention } from './attention.tsx';
+import { Counts } from './counts.tsx';
+import { SetupSteps } from './setup-steps.tsx';
+import { States } from './states.tsx';
+
+/** How the account is doing, and what to do next. */
+export function Home() {
+  const { data, error, refetch } = useQuery(overviewQuery);
+  return (
+    <>
+      <title>Home · svault</title>
+      <h1>Home</h1>
+      <div className="mt-4 grid gap-4">
+        <SetupSteps />
+        {error && <Failure error={error} reset={() => void refetch()} />}
+        {data && (
+          <>
+            <Attention overview={data} />
+            <States overview={data} />
+            <Activity activity={data.activity} />
+            <Counts overview={data} />
+          </>
+        )}
+        {!data && !error && <p className="min-h-96 text-dim">Loading…</p>}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from '@tanstack/react-router';
+import type { AgentPage } from './api/queries.ts';
+import { Home } from './home/home.tsx';
+import { Failure, NotFound } from './shell/failure.tsx';
+import { Shell } from './shell/shell.tsx';
+
+const rootRoute = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()({ component: Shell });
+
+const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: Home });
+
+const AGENT_STATUSES = ['active', 'suspended', 'deleted'] as const;
+
+const agentsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/agents',
+  validateSearch: (search): AgentPage => ({
+    status: AGENT_STATUSES.find((status) => status === search['status']),
+    cursor: textOf(search['cursor']),
+  }),
+  component: lazyRouteComponent(() => import('./agents/agent-list.tsx'), 'AgentList'),
+});
+
+const agentRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/agents/$id',
+  validateSearch: (search): { readonly grants?: string | undefined } => ({
+    grants: textOf(search['grants']),
+  }),
+  component: lazyRouteComponent(() => import('./agents/agent-detail.tsx'), 'AgentDetail'),
+});
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** All screens; the server knows the first segments of their addresses (`control-plane/src/api/console/screens.ts`). */
+export const createConsoleRouter = (queryClient: QueryClient) =>
+  createRouter({
+    routeTree: rootRoute.addChildren([homeRoute, agentsRoute, agentRoute]),
+    context: { queryClient },
+    defaultPreload: 'intent',
+    defaultErrorComponent: Failure,
+    defaultNotFoundComponent: NotFound,
+    scrollRestoration: false,
+    // A filter is read and shared as it is typed, not as JSON.
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: (search) => {
+      const given = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '');
+      const text = new URLSearchParams(given as [string, string][]).toString();
+      return text === '' ? '' : `?${text}`;
+    },
+  });
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+}
