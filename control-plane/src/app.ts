@@ -2,6 +2,7 @@ import express, { type Express } from 'express';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import type { PageIdentity } from '@svault/server-kit/html-page';
 import { apiHeaders } from '@svault/server-kit/security-headers';
+import { createConsole } from './api/console/routes.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './api/credentials/handler.ts';
 import { createClientAddress, createTrustsPeer } from './api/http/client-address.ts';
 import { sessionCookie } from './api/http/cookies.ts';
@@ -25,9 +26,14 @@ import { PROXY_PATH } from './core/proxy.ts';
 /**
  * All middleware in the order in which a request meets it.
  *
- * @param leaving aborted once the program is to stop
+ * @param options.leaving aborted once the program is to stop
+ * @param options.consoleFolder where the built console is; that of this checkout unless given
  */
-export function createApp(context: Context, leaving?: AbortSignal): Express {
+export function createApp(
+  context: Context,
+  options: { readonly leaving?: AbortSignal; readonly consoleFolder?: string | undefined } = {},
+): Express {
+  const { leaving, consoleFolder } = options;
   const { config, logger, stores, unitOfWork, clock } = context;
   const {
     auditRetentionDays,
@@ -84,6 +90,7 @@ export function createApp(context: Context, leaving?: AbortSignal): Express {
   app.use(createManagementApi(dependencies));
   app.use(createPages(dependencies));
   app.use(createOauthApi({ ...dependencies, documents: context.clientDocuments }));
+  app.use(createConsole({ ...dependencies, folder: consoleFolder }));
   app.use((req) => {
     throw req.path.startsWith('/v1/') ? notAWebhook() : notFound();
   });

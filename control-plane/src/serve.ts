@@ -43,6 +43,8 @@ export interface ServeOptions {
   readonly drain?: (ms: number) => Promise<unknown>;
   /** Runs a background job repeatedly. */
   readonly startJob?: StartJob | undefined;
+  /** Where the built console is. */
+  readonly consoleFolder?: string | undefined;
 }
 
 /**
@@ -78,7 +80,7 @@ export async function startControlPlane(
     undo.push(() => context.close());
     await checkIssuer(context);
     const { signal } = leaving;
-    const gate = closedGate(createApp(context, signal));
+    const gate = closedGate(createApp(context, { leaving: signal, consoleFolder: options.consoleFolder }));
     let jobs: Jobs | undefined = undefined;
     undo.push(() => jobs?.stop());
     const listener = await listen(gate.handler, {

@@ -9,7 +9,7 @@ import { beginLogin, newProof } from './support/cli-client.ts';
 import { authorizationPath, cookieBy, registerClient } from './support/consent-page.ts';
 import { type TestProvider, settingsFor, startProvider } from './support/identity-provider.ts';
 import { type LinkedService, startLinkedService } from './support/linked-service.ts';
-import { type ManagementService, startService } from './support/management-service.ts';
+import { type ManagementService, makePlace, serveOn, startService } from './support/management-service.ts';
 import { addMember } from './support/members.ts';
 import { atItsAddress } from './support/page.ts';
 
@@ -24,6 +24,7 @@ const { heading, expectGoodToLookAt } = own;
 let service: LinkedService;
 let provider: TestProvider;
 let atProvider: ManagementService;
+let unbuilt: ManagementService;
 /** `svault=…` of the owner's session. */
 let owner: string;
 
@@ -39,10 +40,12 @@ beforeAll(async () => {
   const settings = await atItsAddress();
   provider = await startProvider({ serviceUrl: settings.SV_BASE_URL });
   atProvider = await startService({ ...settings, ...settingsFor(provider) });
+  unbuilt = await serveOn(await makePlace(await atItsAddress()), undefined, { consoleFolder: 'not-built' });
 });
 afterAll(async () => {
   await service?.stop();
   await atProvider?.stop();
+  await unbuilt?.stop();
   await provider?.stop();
 });
 afterEach(async () => {
@@ -171,6 +174,11 @@ const PAGES: Readonly<Record<PageName, () => Promise<unknown>>> = {
   },
   'consent-unanswerable': () => openAs('/api/mcp-oauth/authorize?client_id=nobody&redirect_uri=x'),
   'consent-sign-in-first': async () => open(await consentPath('x', 'x'.repeat(3_000))),
+  'console-not-built': async () => {
+    await own.page.goto(unbuilt.running.ownerLink ?? '');
+    await click('Sign in');
+    await open('/', unbuilt);
+  },
   'not-found': () => open('/no/such/page'),
   error: () => open('/login/out'),
 };

@@ -20,7 +20,11 @@ export interface LinkedService extends ManagementService, ServiceSteps {
  */
 export async function startLinkedService(
   more: Readonly<Record<string, string>> = {},
-  { timers = false, timeouts }: { readonly timers?: boolean } & Pick<ServeOptions, 'timeouts'> = {},
+  {
+    timers = false,
+    timeouts,
+    consoleFolder,
+  }: { readonly timers?: boolean } & Pick<ServeOptions, 'timeouts' | 'consoleFolder'> = {},
 ): Promise<LinkedService> {
   const place = await makePlace({ SV_EGRESS_ALLOW: '127.0.0.0/8', ...more });
   const jobs = jobsByHand();
@@ -30,6 +34,7 @@ export async function startLinkedService(
     waitToRetry,
     ...(!timers && { startJob: jobs.startJob }),
     ...(timeouts && { timeouts }),
+    consoleFolder,
   });
   const webhook = await startFaultyWebhook(service.clock);
   const { admin, running } = service;

@@ -137,7 +137,7 @@ export interface ManagementService {
 export async function serveOn(
   place: Place,
   clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-  more: Pick<ServeOptions, 'waitToRetry' | 'startJob' | 'timeouts' | 'drain'> = {},
+  more: Pick<ServeOptions, 'waitToRetry' | 'startJob' | 'timeouts' | 'drain' | 'consoleFolder'> = {},
 ) {
   const config = controlPlaneConfig(place.env);
   const running = await startControlPlane(config, {

@@ -27,6 +27,7 @@ export const PAGE_NAMES = [
   'consent-vault-locked',
   'consent-unanswerable',
   'consent-sign-in-first',
+  'console-not-built',
   'not-found',
   'error',
 ] as const;

@@ -88,10 +88,7 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
     res.redirect(303, SIGN_IN_PATH);
   };
 
-  // The root too: who opens the bare address meets a page.
   return Router({ caseSensitive: true, strict: true })
-    .get('/', (_req, res) => res.redirect(303, SIGN_IN_PATH))
-    .all('/', methodNotAllowed(['GET', 'HEAD']))
     .use(pageAt(SIGN_IN_PATH, { show, submit: signIn }))
     .post(SIGN_OUT_PATH, pageRoute(signOut))
     .all(SIGN_OUT_PATH, methodNotAllowed(['POST']));
@@ -165,6 +162,7 @@ function signedInPage(
 </form>`,
     next: safeHtml`<h2>Next</h2>
 <ul>
+<li><a href="/">Open the console</a></li>
 ${withPasswords ? password : undefined}
 <li>Work from your terminal: <code>svault login --base-url ${baseUrl}</code></li>
 ${user.role === 'admin' ? webhook : undefined}

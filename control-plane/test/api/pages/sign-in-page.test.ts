@@ -44,9 +44,9 @@ describe('the sign-in page', () => {
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  test('the root path redirects to the sign-in page', async () => {
+  test('the root path redirects to the sign-in page, which leads back to it', async () => {
     const answer = await browser.get('/');
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login']);
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login?returnTo=%2F']);
   });
 
   test('signing in returns to the page that asked for it', async () => {
