@@ -15,7 +15,7 @@ export interface PageInTest {
   readonly context: BrowserContext;
   readonly page: Page;
   /** Messages of the browser: blocked styles, redirects and frames, errors. */
-  readonly complaints: readonly string[];
+  readonly complaints: string[];
   heading(): Promise<string | null>;
   /** Presses a key that loads a page. */
   press(key: string): Promise<void>;
@@ -26,6 +26,8 @@ export interface PageInTest {
    * @param variant of the page, for the picture's name
    */
   expectGoodToLookAt(name: string, variant?: string): Promise<void>;
+  /** The page is accessible at the first of these widths, and no wider than the window at each, by day and by night. */
+  expectSoundAt(widths: readonly number[], name: string, variant?: string): Promise<void>;
 }
 
 /** Its members are there once `beforeEach` has run, `browser` once `beforeAll` has. */
@@ -43,20 +45,21 @@ export function usePage(): PageInTest {
       if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico'))
         own.complaints.push(message.text());
     });
+    own.page.on('pageerror', ({ message }) => own.complaints.push(message));
     own.page.on('request', (request) => {
       if (new URL(request.url()).hostname !== '127.0.0.1')
         own.complaints.push(`a request to ${request.url()}`);
     });
   });
   afterEach(() => own.context.close());
-  const expectGoodToLookAt = async (name: string, variant?: string): Promise<void> => {
+  const expectSoundAt: PageInTest['expectSoundAt'] = async (widths, name, variant) => {
     const { page } = own;
-    await expectWhatAllPagesHave(page, name);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width: widths[0] ?? 0, height: HEIGHT });
       const { violations } = await axeFor(page, colorScheme).analyze();
       expect(violations.map(({ id, help, nodes }) => [id, help, nodes[0]?.html])).toEqual([]);
-      for (const width of WIDTHS) {
+      for (const width of widths) {
         await page.setViewportSize({ width, height: HEIGHT });
         const wide = await page.evaluate('document.documentElement.scrollWidth');
         expect([name, width, Number(wide) <= width]).toEqual([name, width, true]);
@@ -66,12 +69,17 @@ export function usePage(): PageInTest {
     await page.emulateMedia({ colorScheme: 'light' });
     await page.setViewportSize({ width: WIDTHS[0] ?? 0, height: HEIGHT });
   };
+  const expectGoodToLookAt = async (name: string, variant?: string): Promise<void> => {
+    await expectWhatAllPagesHave(own.page, name);
+    await expectSoundAt(WIDTHS, name, variant);
+  };
   return Object.assign(own, {
     heading: () => own.page.locator('h1').textContent(),
     press: async (key: string) => {
       await Promise.all([own.page.waitForEvent('load'), own.page.keyboard.press(key)]);
     },
     expectGoodToLookAt,
+    expectSoundAt,
   });
 }
 

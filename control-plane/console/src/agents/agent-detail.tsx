@@ -43,7 +43,7 @@ function Facts({ agent }: { readonly agent: Schemas['AgentDetail'] }) {
   const facts = [
     ['Status', <Status of={agent.status} />],
     ['Id', <code>{agent.id}</code>],
-    ['Key', <code>{agent.keyPrefix}…</code>],
+    ['Key', <code>{agent.keyPrefix}</code>],
     ['Sealing key', agent.sealingKeyThumbprint ? <code>{agent.sealingKeyThumbprint}</code> : 'None'],
     ['MCP', agent.mcpEnabled ? 'On' : 'Off'],
     ['Created', <Time at={agent.createdAt} />],

@@ -62,7 +62,7 @@ export function AgentList() {
               </p>
               <p>
                 <span className="sr-only">Key </span>
-                <code>{keyPrefix}…</code>
+                <code>{keyPrefix}</code>
               </p>
               <p>
                 <span className="text-dim sm:sr-only">Last used </span>

@@ -33,7 +33,7 @@ export function States({ overview: { webhook, vault } }: { readonly overview: Sc
               'Credential requests are decided by grants and policies'
             ) : (
               <>
-                <Time at={vault.lockedAt} />; every credential request is denied
+                Locked <Time at={vault.lockedAt} />: every credential request is denied
               </>
             )
           }
