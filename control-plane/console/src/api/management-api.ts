@@ -682,6 +682,23 @@ export interface paths {
         patch: operations["updateProvider"];
         trace?: never;
     };
+    "/api/policies/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a policy that is not saved would have decided about recent requests; changes nothing */
+        post: operations["previewPolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/policies/simulate": {
         parameters: {
             query?: never;
@@ -1145,29 +1162,14 @@ export interface components {
             /** @description For private_key_jwt: `kid` of its assertions */
             keyId?: string;
         };
-        /** @description at: now unless it says otherwise. Without ip the address is not known. */
-        ImaginedRequest: {
-            /** @example agt_… */
-            agentId?: string;
-            /** @example prx_… */
-            proxyId?: string;
-            /**
-             * @description A service name: 1 to 128 characters, no slash, no control characters
-             * @example github
-             */
-            serviceName: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-20T12:00:00.000Z
-             */
-            at?: string;
-            ip?: string;
-        };
-        /** @description enabled: true unless it says otherwise. All rules must allow. */
-        NewPolicy: {
-            name: string;
+        /** @description With policyId it replaces that policy, and members left out are that policy’s; without it name, rules and attachments are needed. */
+        PolicyDraft: {
+            name?: string;
             enabled?: boolean;
-            rules: components["schemas"]["PolicyRule"][];
+            rules?: components["schemas"]["PolicyRule"][];
+            /** @example pol_… */
+            policyId?: string;
+            attachments?: components["schemas"]["PolicyAttachment"][];
         };
         PolicyRule: {
             /** @constant */
@@ -1204,17 +1206,41 @@ export interface components {
             /** @constant */
             type: "manual_approval";
         };
-        PolicyChanges: {
-            name?: string;
-            enabled?: boolean;
-            /** @description All of them; the n-th rule of a type keeps what it has counted */
-            rules?: components["schemas"]["PolicyRule"][];
-        };
         PolicyAttachment: {
             /** @enum {string} */
             targetType: "agent" | "proxy" | "token";
             /** @description An agent’s or proxy’s id, or a token’s service name */
             targetId: string;
+        };
+        /** @description at: now unless it says otherwise. Without ip the address is not known. */
+        ImaginedRequest: {
+            /** @example agt_… */
+            agentId?: string;
+            /** @example prx_… */
+            proxyId?: string;
+            /**
+             * @description A service name: 1 to 128 characters, no slash, no control characters
+             * @example github
+             */
+            serviceName: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            at?: string;
+            ip?: string;
+        };
+        /** @description enabled: true unless it says otherwise. All rules must allow. */
+        NewPolicy: {
+            name: string;
+            enabled?: boolean;
+            rules: components["schemas"]["PolicyRule"][];
+        };
+        PolicyChanges: {
+            name?: string;
+            enabled?: boolean;
+            /** @description All of them; the n-th rule of a type keeps what it has counted */
+            rules?: components["schemas"]["PolicyRule"][];
         };
         NewProxy: {
             name: string;
@@ -1904,6 +1930,53 @@ export interface components {
              * @example status 401, invalid_client: Client authentication failed
              */
             providerReason?: string;
+        };
+        PolicyPreview: {
+            /** @description Requests that were looked at: those of at most 1,000 events */
+            looked: number;
+            /** @description The time of the oldest event that was read; null for an empty log */
+            since: string | null;
+            /** @description Whether the log holds no older request */
+            complete: boolean;
+            /** @description Requests that the draft would decide otherwise: denied and allowed */
+            changed: number;
+            /** @description Were allowed, and the draft would deny them */
+            denied: number;
+            /** @description The policy denied them, and the draft would let them through */
+            allowed: number;
+            /** @description Where the log does not tell: a rule needs the address, or the uses of another policy then */
+            unknown: number;
+            /** @description Of the changed requests the newest 50, newest first */
+            examples: {
+                /** @description Of the event in the log */
+                seq: number;
+                eventId: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T12:00:00.000Z
+                 */
+                timestamp: string;
+                agentId?: string;
+                agentName?: string;
+                proxyId?: string;
+                proxyName?: string;
+                serviceName?: string;
+                address: string | null;
+                /**
+                 * @description Then
+                 * @enum {string}
+                 */
+                decision: "allowed" | "denied";
+                /** @enum {string} */
+                draftDecision: "allowed" | "denied";
+                policy: string;
+                /**
+                 * @description The rule of the draft that denies, or the one that denied
+                 * @enum {string}
+                 */
+                rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval";
+                reason: string;
+            }[];
         };
         Simulation: {
             /** @enum {string} */
@@ -7117,6 +7190,111 @@ export interface operations {
             };
             /** @description RATE_LIMITED */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    previewPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyDraft"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyPreview"];
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
