@@ -37,7 +37,7 @@ const agentRoute = createRoute({
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** All screens; the server knows the first segments of their addresses (`control-plane/src/api/console/screens.ts`). */
+/** All screens; the server has the list of their addresses, too (`control-plane/src/api/console/screens.ts`). */
 export const createConsoleRouter = (queryClient: QueryClient) =>
   createRouter({
     routeTree: rootRoute.addChildren([homeRoute, agentsRoute, agentRoute]),

@@ -8,6 +8,9 @@ const service = useService();
 /** Paths of the other APIs, which the document does not describe. */
 const OUTSIDE = [
   '/',
+  '/agents',
+  '/agents/{id}',
+  '/assets/{name}',
   '/healthz',
   '/readyz',
   '/login',

@@ -10,7 +10,7 @@ import type { PageSession } from '../pages/page-session.ts';
 import { type PageContent, sendPage } from '../pages/page.ts';
 import { signInPathFor } from '../pages/sign-in-page.ts';
 import { type BuiltConsole, type BuiltFile, readBuiltConsole } from './built-files.ts';
-import { isScreen } from './screens.ts';
+import { SCREENS } from './screens.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../console/dist/site', import.meta.url));
 
@@ -42,23 +42,20 @@ export function createConsole(options: {
     sendFile(req, res, index);
   };
 
-  return Router({ caseSensitive: true, strict: true })
+  const router = Router({ caseSensitive: true, strict: true })
     .get('/assets/:name', (req, res, next) => {
       const file = console()?.assets.get(req.params.name);
       if (file === undefined) return next();
       res.setHeader('Cache-Control', FOREVER);
       sendFile(req, res, file);
     })
-    .get(
-      /^\/.*$/,
-      (req, _res, next) => next(isScreen(req.path) && isForPeople(req) ? undefined : 'router'),
-      route(showIndex),
-    )
+    // Who opens the bare address is led on in any case.
+    .get('/', route(showIndex))
     .all('/', methodNotAllowed(['GET', 'HEAD']));
+  for (const path of SCREENS)
+    router.get(path, (req, _res, next) => next(wantsPage(req) ? undefined : 'route'), route(showIndex));
+  return router;
 }
-
-/** Who opens the bare address is led on in any case. */
-const isForPeople = (req: Request): boolean => req.path === '/' || wantsPage(req);
 
 /**
  * The policy of the console's page: what it runs and shows comes from here, and it calls this service and the webhook alone.

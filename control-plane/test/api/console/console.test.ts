@@ -89,6 +89,7 @@ describe('the page of the console', () => {
 
   test.each([
     ['an address that is none of its screens', '/agent', 'text/html', 404],
+    ['an address below one of its screens', '/agents/agt_1/none', 'text/html', 404],
     ['a route of the API that is not there', '/api/nothing', 'text/html', 404],
     ['a path of a webhook', '/v1/anything', 'text/html', 404],
     ['a program that asks for JSON', '/agents', 'application/json', 404],
