@@ -347,6 +347,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/overview/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count requests for credentials by outcome over time, of the account or of one agent */
+        get: operations["getActivitySeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents": {
         parameters: {
             query?: never;
@@ -843,6 +860,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reach": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List which agent or proxy can reach which credential, with the grant and the policies that decide, and whether a request is denied now */
+        get: operations["listReach"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/vault": {
         parameters: {
             query?: never;
@@ -972,6 +1006,23 @@ export interface paths {
         };
         /** Follow the chain of hashes and say where it breaks */
         get: operations["verifyAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow what happens, oldest first, as server-sent events named `audit`; ends with the sign-in */
+        get: operations["streamAuditEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1752,6 +1803,44 @@ export interface components {
             /** @description Seconds */
             retryAfter: number;
         };
+        /** @description Without gaps, oldest first; buckets are aligned in UTC */
+        ActivitySeries: {
+            /** @enum {string} */
+            bucket: "minute" | "hour" | "day";
+            /**
+             * Format: date-time
+             * @description The start of the first bucket
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The end of the last bucket
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            to: string;
+            /**
+             * Format: date-time
+             * @description Counts of earlier times may have been removed: minutes stay two days, the rest as long as the log
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            since: string;
+            /** @description false while the newest of many events are not counted yet: the numbers grow by themselves */
+            complete: boolean;
+            buckets: components["schemas"]["ActivityBucket"][];
+        };
+        /** @description Requests for credentials by outcome */
+        ActivityBucket: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            start: string;
+            accesses: number;
+            denied: number;
+            rateLimited: number;
+            errors: number;
+        };
         AgentDetail: {
             /** @example agt_… */
             id: string;
@@ -2053,6 +2142,56 @@ export interface components {
             webhook?: {
                 delivered: boolean;
             };
+        };
+        Reach: {
+            caller: {
+                /** @enum {string} */
+                type: "agent" | "proxy";
+                id: string;
+                name: string;
+                /**
+                 * @description Revoked proxies reach nothing and are left out
+                 * @enum {string}
+                 */
+                status: "active" | "suspended" | "deleted";
+                /** @description Of any credential, to the minute */
+                lastUsedAt: string | null;
+                /** @description Of a proxy: where its calls go */
+                upstreamUrl?: string;
+                /** @description Of a proxy: the agent that it acts for, which must be active; null: none */
+                agentId?: string | null;
+            };
+            credential: {
+                serviceName: string;
+                /** @description Whether the account has a credential of this name */
+                described: boolean;
+                /** @description null where the webhook holds no record or does not answer at once */
+                stored: boolean | null;
+                /** @description What is sealed with the credential, as the rest */
+                delivery: ("any" | "sealed" | "proxy-only") | null;
+                allowedHosts: string[] | null;
+                allowedHeaders: string[] | null;
+            };
+            /** @description Expired ones too; null for a proxy, which needs none */
+            grant: components["schemas"]["Grant"] | null;
+            /** @description The enabled policies that decide, in the order in which denials are named */
+            policies: {
+                id: string;
+                name: string;
+                /**
+                 * @description What the policy is attached to
+                 * @enum {string}
+                 */
+                targetType: "agent" | "proxy" | "token";
+                rules: ("time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval")[];
+            }[];
+            /** @description The ways by which the caller asks */
+            channels: {
+                /** @enum {string} */
+                channel: "rest" | "mcp" | "proxy";
+                /** @description With what a request is denied now; null: policies and limits decide */
+                denial: ("AGENT_INACTIVE" | "MCP_DISABLED" | "VAULT_LOCKED" | "GRANT_EXPIRED" | "WEBHOOK_NOT_CONFIGURED" | "WEBHOOK_UNAVAILABLE") | null;
+            }[];
         };
         AuditVerdict: {
             intact: boolean;
@@ -4047,6 +4186,61 @@ export interface operations {
                     "application/json": {
                         items: components["schemas"]["Lockout"][];
                     };
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getActivitySeries: {
+        parameters: {
+            query?: {
+                /** @description hour unless given; a series has at most 180 minutes, 168 hours or 90 days */
+                bucket?: "minute" | "hour" | "day";
+                /** @description Inclusive; 60 minutes, 24 hours or 30 days before the end unless given */
+                from?: string;
+                /** @description Exclusive; now unless given */
+                to?: string;
+                agentId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivitySeries"];
                 };
             };
             /** @description UNAUTHENTICATED */
@@ -8855,6 +9049,68 @@ export interface operations {
             };
         };
     };
+    listReach: {
+        parameters: {
+            query?: {
+                /** @description Most items to give */
+                limit?: number;
+                /** @description nextCursor of the page before */
+                cursor?: string;
+                /** @description Only of this agent, and of the proxies that act for it */
+                agentId?: string;
+                proxyId?: string;
+                serviceName?: string;
+                /** @description The order of the whole account; agent unless it says otherwise */
+                by?: "agent" | "credential";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Reach"][];
+                        /** @description Opaque; absent when nothing is left */
+                        nextCursor?: string;
+                    };
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getVault: {
         parameters: {
             query?: never;
@@ -9658,6 +9914,65 @@ export interface operations {
             };
             /** @description INVALID_ARGUMENT */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    streamAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description Begins with the event behind this number; a `Last-Event-ID` goes before it. Without either: with the next event */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["AuditEvent"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMITED */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
