@@ -12,6 +12,15 @@ RUN npm ci --workspace control-plane --omit=dev --ignore-scripts --no-audit --no
 COPY compose/images/remove-unused.sh ./
 RUN sh remove-unused.sh && rm remove-unused.sh
 
+FROM node:24-bookworm-slim AS console
+WORKDIR /svault
+COPY package.json package-lock.json ./
+COPY control-plane/console/package.json control-plane/console/
+RUN npm ci --workspace control-plane/console --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json ./
+COPY control-plane/console control-plane/console
+RUN npm run build --workspace control-plane/console
+
 FROM node:24-bookworm-slim
 # The program needs node alone. What is left of a package manager would help an intruder only.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* /home/node \
@@ -22,6 +31,7 @@ COPY LICENSE /svault/
 COPY shared/src /svault/shared/src
 COPY server-kit/src /svault/server-kit/src
 COPY control-plane/src /svault/control-plane/src
+COPY --from=console /svault/control-plane/console/dist/site /svault/control-plane/console/dist/site
 # What Node compiles of the program is kept for each start, which takes it two thirds of the time. It is for the user node;
 # any other one does without.
 ENV NODE_COMPILE_CACHE=/svault/compiled

@@ -95,6 +95,12 @@ describe.each(names)('the image of %s', (name) => {
     expect(History).not.toMatch(/svadmin_|BEGIN [A-Z ]*PRIVATE KEY|_authToken/);
   });
 
+  test('has the built console if it is the one that serves it', async () => {
+    const built = await linesOf(image, 'find /svault -name "index.html*" ! -path "*/node_modules/*" | sort');
+    const page = '/svault/control-plane/console/dist/site/index.html';
+    expect(built).toEqual(name === 'control-plane' ? [page, `${page}.br`] : []);
+  });
+
   test('is not much larger than its base', async () => {
     const [ours, base] = [await imageOf(image), await imageOf(NODE_IMAGE)];
     const megabytes = (ours.Size - base.Size) / MB;
