@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { newKey, randomToken } from '@svault/shared';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCREENS } from '../../src/api/console/screens.ts';
 import { type Answer, BASE_URL, type Call, clientOf } from '../support/management-service.ts';
 import { mountedRoutes } from '../support/mounted-routes.ts';
 import { type OauthFixture, connect, startOauthFixture } from '../support/oauth-client.ts';
@@ -58,7 +59,12 @@ const WAYS_IN: Readonly<Record<string, number>> = {
   'GET /login': 200,
   'GET /login/link': 401,
   'GET /login/cli': 404,
+  // The console's program, the same for everybody; none has this name.
+  'GET /assets/{name}': 404,
 };
+
+/** Screens of the console: there is nothing for who asks for no page, and a browser has to sign in first. */
+const SCREENS_OF_CONSOLE = SCREENS.map((path) => `GET ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
 
 /** Pages that send a browser to the sign-in. */
 const SIGN_IN_FIRST = ['GET /', 'GET /login/password', 'GET /vault/webhook-bind'];
@@ -74,7 +80,7 @@ const FORMS = [
   'POST /api/mcp-oauth/authorize',
 ];
 
-const NAMED = [...DOCUMENTS, ...Object.keys(WAYS_IN), ...SIGN_IN_FIRST, ...FORMS];
+const NAMED = [...DOCUMENTS, ...Object.keys(WAYS_IN), ...SIGN_IN_FIRST, ...SCREENS_OF_CONSOLE, ...FORMS];
 const partsOf = (route: string): readonly [method: string, path: string] => {
   const [method = '', path = ''] = route.split(' ');
   return [method, path.replaceAll(/\{\w+\}/g, 'x')];
@@ -154,7 +160,13 @@ test('public documents, sign-in routes, pages and forms respond as listed', asyn
     expect([route, status]).toEqual([route, 200]);
   for (const [route, { status, headers }] of await answers(anyone, Object.keys(WAYS_IN)))
     expect([route, status, headers.get('set-cookie')]).toEqual([route, WAYS_IN[route], null]);
-  for (const [route, { status, headers }] of await answers(anyone, SIGN_IN_FIRST))
+  const browser: Call = (method, path) => anyone(method, path, { headers: { accept: 'text/html' } });
+  for (const [route, { status }] of await answers(anyone, SCREENS_OF_CONSOLE))
+    expect([route, status]).toEqual([route, 404]);
+  for (const [route, { status, headers }] of [
+    ...(await answers(anyone, SIGN_IN_FIRST)),
+    ...(await answers(browser, SCREENS_OF_CONSOLE)),
+  ])
     expect([route, status, headers.get('location')]).toEqual([
       route,
       303,
