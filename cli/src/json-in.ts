@@ -7,6 +7,10 @@ export function jsonIn(text: string): unknown {
   }
 }
 
+/** A path with those parameters that were given. */
+export const withQuery = (path: string, parameters: Readonly<Record<string, string | undefined>>): string =>
+  `${path}?${new URLSearchParams(given(parameters) as Record<string, string>).toString()}`;
+
 /** Without the members that nobody gave. */
 export const given = (members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -4,7 +4,7 @@ import { agentReferred } from '../../api/agents.ts';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { timeFrom } from '../../api/time-from.ts';
 import { failed, orElse, usage } from '../../failure.ts';
-import { given } from '../../json-in.ts';
+import { withQuery } from '../../json-in.ts';
 import type { Run } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { type Shape, printDone, printList, printOne } from '../../output/print.ts';
@@ -102,14 +102,13 @@ interface ActivityOptions {
 export const showActivity: Run<[], ActivityOptions> = async (invocation, _, { agent, bucket, from, to }) => {
   const client = await apiClient(invocation);
   const nowMs = Date.now();
-  const query = given({
+  const path = withQuery('/api/overview/series', {
     bucket,
     agentId: agent === undefined ? undefined : (await agentReferred(client, agent)).id,
     from: from === undefined ? undefined : timeFrom(from, nowMs, '--from'),
     to: to === undefined ? undefined : timeFrom(to, nowMs, '--to'),
   });
-  const text = new URLSearchParams(query as Record<string, string>).toString();
-  const series = await client.read(`/api/overview/series?${text}`, seriesSchema);
+  const series = await client.read(path, seriesSchema);
   if (invocation.flags.format === 'json') return invocation.terminal.out(jsonText(series));
   printList(invocation, series.buckets, BUCKETS);
   if (series.since > series.from) say(invocation, `counts before ${series.since} may have been removed`);

@@ -6,7 +6,7 @@ import { PROXY } from '../../api/resources.ts';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { Failure, Interrupted, usage } from '../../failure.ts';
-import { given } from '../../json-in.ts';
+import { withQuery } from '../../json-in.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plainLine } from '../../output/plain-line.ts';
@@ -145,7 +145,7 @@ export const listEvents: Run<[], Options> = async (invocation, _, options) => {
 async function pathFor(client: ApiClient, options: Options): Promise<string> {
   const { agent, proxy, service, type, outcome, channel, address, request, from, to, follow } = options;
   const nowMs = Date.now();
-  const query = given({
+  return withQuery('/api/audit', {
     ...{ outcome, channel, address, requestId: request },
     // Of an event that has just been written, nobody knows yet what becomes of its ticket.
     delivery: follow === true ? undefined : 'true',
@@ -156,7 +156,6 @@ async function pathFor(client: ApiClient, options: Options): Promise<string> {
     from: from === undefined ? undefined : timeFrom(from, nowMs, '--from'),
     to: to === undefined ? undefined : timeFrom(to, nowMs, '--to'),
   });
-  return `/api/audit?${new URLSearchParams(query as Record<string, string>).toString()}`;
 }
 
 const PAUSE_MS = 1_000;

@@ -6,7 +6,7 @@ import { referred } from '../../api/resource.ts';
 import { PROXY } from '../../api/resources.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import type { Run } from '../../invocation.ts';
-import { given } from '../../json-in.ts';
+import { withQuery } from '../../json-in.ts';
 import { type Shape, printList } from '../../output/print.ts';
 
 const hosts = z.array(z.string()).nullable();
@@ -86,11 +86,10 @@ interface Options {
 export const listReach: Run<[], Options> = async (invocation, _, { agent, service, proxy }) => {
   const serviceName = service === undefined ? undefined : serviceNameFrom(service);
   const client = await apiClient(invocation);
-  const query = given({
+  const path = withQuery('/api/reach', {
     agentId: agent === undefined ? undefined : (await agentReferred(client, agent)).id,
     proxyId: proxy === undefined ? undefined : (await referred(client, PROXY, proxy)).id,
     serviceName,
   });
-  const path = `/api/reach?${new URLSearchParams(query as Record<string, string>).toString()}`;
   printList(invocation, await client.readAll(path, reachSchema), REACH);
 };
