@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock, type Id, formatTime } from '@svault/shared';
+import { type Clock, formatTime } from '@svault/shared';
 import type { Logger } from '@svault/server-kit/logger';
 import {
   type ActivityCount,
@@ -10,6 +10,7 @@ import {
 } from '../core/activity.ts';
 import { type AuditEvent, CREDENTIAL_REQUESTS } from '../core/audit-event.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
+import { eachVault } from './each-vault.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTES_KEPT_MS = 2 * DAY_MS;
@@ -59,23 +60,20 @@ export function createActivityCounting(options: {
 
   return {
     /** Counts what has been written since the last run. After a stop the next run continues. */
-    count: async (): Promise<void> => {
-      let after: Id<'vlt'> | undefined;
-      do {
-        const page = await stores.activity.progress({ after, limit: VAULTS_PER_PAGE });
-        for (const vault of page)
-          if (vault.countedSeq < vault.headSeq && !stopped)
-            // A failure in one account must not stop the counting of the others.
-            await countVault(vault).catch((error: unknown) =>
-              logger.error(
-                { err: error, vaultId: vault.vaultId },
-                'credential requests could not be counted; it is tried again',
-              ),
-            );
-        after = page.length < VAULTS_PER_PAGE ? undefined : page.at(-1)?.vaultId;
-        await nextTurn();
-      } while (after !== undefined && !stopped);
-    },
+    count: (): Promise<void> =>
+      eachVault({
+        page: (request) => stores.activity.progress(request),
+        limit: VAULTS_PER_PAGE,
+        isStopped: () => stopped,
+        work: async (vault) => {
+          if (vault.countedSeq < vault.headSeq) await countVault(vault);
+        },
+        onError: (error, { vaultId }) =>
+          logger.error(
+            { err: error, vaultId },
+            'credential requests could not be counted; it is tried again',
+          ),
+      }),
     /** Removes the counts that are older than they are kept, one bucket after another. */
     removeOld: async (): Promise<void> => {
       for (const bucket of COUNTED_BUCKETS) {

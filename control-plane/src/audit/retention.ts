@@ -5,6 +5,7 @@ import type { UnitOfWork } from '../core/stores.ts';
 import type { AuditEvent } from '../core/audit-event.ts';
 import type { AuditChain, AuditStore } from '../core/audit-store.ts';
 import { followChain } from './chain.ts';
+import { eachVault } from './each-vault.ts';
 
 /** Removes events that are older than the operator's retention from the old end of each vault's chain. */
 export type AuditRetention = ReturnType<typeof createAuditRetention>;
@@ -62,21 +63,16 @@ export function createAuditRetention(options: {
     /** Removes all events that are due, in short transactions. After a stop the next run continues. */
     run: async (): Promise<void> => {
       const before = formatTime(clock.now() - days * DAY_MS);
-      let after: Id<'vlt'> | undefined;
-      do {
-        const page = await log.oldest({ after, limit: VAULTS_PER_PAGE });
-        for (const { vaultId, oldestAt } of page)
-          if (oldestAt !== undefined && oldestAt < before && !stopped)
-            // A failure in one account must not stop the retention of the others.
-            await trim(vaultId, before).catch((error: unknown) =>
-              logger.error(
-                { err: error, vaultId },
-                'old audit events could not be removed; it is tried again',
-              ),
-            );
-        after = page.length < VAULTS_PER_PAGE ? undefined : page.at(-1)?.vaultId;
-        await nextTurn();
-      } while (after !== undefined && !stopped);
+      await eachVault({
+        page: (request) => log.oldest(request),
+        limit: VAULTS_PER_PAGE,
+        isStopped: () => stopped,
+        work: async ({ vaultId, oldestAt }) => {
+          if (oldestAt !== undefined && oldestAt < before) await trim(vaultId, before);
+        },
+        onError: (error, { vaultId }) =>
+          logger.error({ err: error, vaultId }, 'old audit events could not be removed; it is tried again'),
+      });
     },
     /** Ends a run after its present transaction. */
     stop: (): void => {
