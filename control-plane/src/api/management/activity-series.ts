@@ -2,10 +2,10 @@ import { type Id, parseTime } from '@svault/shared';
 import { z } from 'zod';
 import { BOUNDS, BUCKETS, readActivitySeries } from '../../management/activity-series.ts';
 import type { Needs } from './dependencies.ts';
-import { idSchema, isTime, timeSchema } from './fields.ts';
+import { idSchema, timeInputSchema, timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();
+const timeQuery = timeInputSchema.optional();
 const bucketSchema = z.enum(['minute', 'hour', 'day']);
 
 /** An agent that there is none of has no requests. */

@@ -9,10 +9,10 @@ import { invalidArgument } from '../../core/errors.ts';
 import { CHANNELS } from '../../core/origin.ts';
 import { auditPageSchema, viewsOf } from './audit-view.ts';
 import type { Needs } from './dependencies.ts';
-import { idSchema, isTime, pageQuery, pageRequest, serviceNameSchema, timeSchema } from './fields.ts';
+import { idSchema, pageQuery, pageRequest, serviceNameSchema, timeInputSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const timeQuery = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional();
+const timeQuery = timeInputSchema.optional();
 
 /** An id or name that nothing has matches no event. */
 const auditQuery = z.strictObject({

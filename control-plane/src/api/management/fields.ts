@@ -14,6 +14,9 @@ export const timeSchema = z.string().meta({ format: 'date-time', examples: ['202
 /** PROTOCOL.md section 2: UTC, zero to nine digits of a second. */
 export const isTime = (text: string): boolean => parseTime(text) !== undefined;
 
+/** A time that a request names. */
+export const timeInputSchema = timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z');
+
 /** One line of text that people read: no control characters, no white space around it. */
 export const lineSchema = (maxCharacters: number): z.ZodString =>
   z

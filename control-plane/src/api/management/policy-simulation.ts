@@ -3,14 +3,14 @@ import { TARGET_TYPES } from '../../core/policy.ts';
 import type { SimulatedRequest, Simulation } from '../../management/policies.ts';
 import { isAddress } from '../../policies/ip-allowlist.ts';
 import { RULES } from '../../policies/rules.ts';
-import { idSchema, isTime, serviceNameSchema, timeSchema } from './fields.ts';
+import { idSchema, serviceNameSchema, timeInputSchema, timeSchema } from './fields.ts';
 
 export const imaginedRequestSchema = z
   .strictObject({
     agentId: idSchema('agt').optional(),
     proxyId: idSchema('prx').optional(),
     serviceName: serviceNameSchema,
-    at: timeSchema.refine(isTime, 'must be a time like 2026-11-20T12:00:00Z').optional(),
+    at: timeInputSchema.optional(),
     ip: z.string().max(50).refine(isAddress, 'must be an IP address').optional(),
   })
   .refine(({ agentId, proxyId }) => (agentId === undefined) !== (proxyId === undefined), {

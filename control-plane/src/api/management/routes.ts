@@ -40,6 +40,7 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createTokenRoutes(dependencies),
     ...createTokenRefreshRoutes(dependencies),
     ...createProviderRoutes(dependencies),
+    // Before `/api/policies/{id}`, which its path fits too.
     createPolicyPreviewRoute(dependencies),
     ...createPolicyRoutes(dependencies),
     ...createProxyRoutes(dependencies),

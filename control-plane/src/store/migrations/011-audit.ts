@@ -70,7 +70,11 @@ async function createActivityTables(db: Kysely<Schema>): Promise<void> {
     .addColumn('outcome', 'text', (column) => column.notNull())
     .addColumn('requests', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('activity_counts_primary', [
-      ...(['vault_id', 'agent_id', 'bucket', 'starts_at', 'outcome'] as const),
+      'vault_id',
+      'agent_id',
+      'bucket',
+      'starts_at',
+      'outcome',
     ])
     .execute();
   await createIndex(db, 'activity_counts_by_age', 'activity_counts', ['bucket', 'starts_at']);
