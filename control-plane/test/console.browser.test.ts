@@ -177,7 +177,7 @@ describe('the shell', () => {
     expect(await own.page.locator(':focus').textContent()).toBe('Home');
   });
 
-  test('signs out, and whoever signs out elsewhere is led to sign in and back to the same address', async () => {
+  test('signs out; where the session has ended elsewhere, leads to the sign-in page and back to the same address', async () => {
     await open('/agents?status=active');
     await own.page.getByRole('link', { name: 'Home' }).waitFor();
     await own.context.clearCookies();

@@ -181,7 +181,7 @@ describe('with two accounts', () => {
   });
   afterAll(() => accounts.stop());
 
-  test('each gets the events of its own log and no other', async () => {
+  test('each account gets the events of its own log and no others', async () => {
     const { owner, stranger } = accounts;
     const open = async ({ signIn }: typeof owner) =>
       follow({ cookie: await signIn() }, '?after=0', accounts.service.running.url);

@@ -1,10 +1,10 @@
-import { type TestPair, startPair } from '@svault/test-kit/pair';
+import type { TestPair } from '@svault/test-kit/pair';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { RuleSettings } from '../../src/core/policy.ts';
 import type { Answer } from '../support/management-service.ts';
-import { type PairAgent, agentOn, storeOn } from '../support/pair-agents.ts';
-import { COUNTRIES_MMDB, policySteps, toAgent, toToken } from '../support/policy-calls.ts';
+import { type PairAgent, agentOn } from '../support/pair-agents.ts';
+import { policySteps, startPolicyPair, toAgent, toToken } from '../support/policy-calls.ts';
 import { type RestRefusal, expectRefusal } from '../support/refusals.ts';
 
 // Policies as an agent meets them, with the reference webhook. What each rule type allows is tested in src/policies; here
@@ -15,16 +15,7 @@ let agent: PairAgent;
 const { make, attach, detach, change, askFrom } = policySteps(() => pair);
 
 beforeAll(async () => {
-  pair = await startPair({
-    logLevel: 'silent',
-    env: {
-      SV_TRUSTED_PROXIES: '127.0.0.0/8',
-      SV_GEOIP_DB: COUNTRIES_MMDB,
-      SV_LIMIT_AGENT_CREDENTIALS: '100000',
-      SV_LIMIT_USER_AGGREGATE: '100000',
-    },
-  });
-  await storeOn(pair, 'github', { tokenType: 'PlainText', value: 'v' });
+  pair = await startPolicyPair('github');
 });
 afterAll(() => pair.close());
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import type { AdminRefused } from '@svault/compose/admin-client';
-import { type TestPair, startPair } from '@svault/test-kit/pair';
+import type { TestPair } from '@svault/test-kit/pair';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { RuleSettings } from '../../src/core/policy.ts';
 import { clientOf } from '../support/management-service.ts';
-import { type PairAgent, agentOn, storeOn } from '../support/pair-agents.ts';
-import { COUNTRIES_MMDB, type Target, policySteps, toAgent, toToken } from '../support/policy-calls.ts';
+import { type PairAgent, agentOn } from '../support/pair-agents.ts';
+import { type Target, policySteps, startPolicyPair, toAgent, toToken } from '../support/policy-calls.ts';
 
 interface Example {
   readonly seq: number;
@@ -40,17 +40,7 @@ let agent: PairAgent;
 const { make, attach, change, askFrom } = policySteps(() => pair);
 
 beforeAll(async () => {
-  pair = await startPair({
-    logLevel: 'silent',
-    env: {
-      SV_TRUSTED_PROXIES: '127.0.0.0/8',
-      SV_GEOIP_DB: COUNTRIES_MMDB,
-      SV_LIMIT_AGENT_CREDENTIALS: '100000',
-      SV_LIMIT_USER_AGGREGATE: '100000',
-    },
-  });
-  await storeOn(pair, 'github', { tokenType: 'PlainText', value: 'v' });
-  await storeOn(pair, 'npm', { tokenType: 'PlainText', value: 'v' });
+  pair = await startPolicyPair('github', 'npm');
 });
 afterAll(() => pair.close());
 beforeEach(async () => {

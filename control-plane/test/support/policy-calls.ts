@@ -1,15 +1,30 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { TestPair } from '@svault/test-kit/pair';
+import { type TestPair, startPair } from '@svault/test-kit/pair';
 import type { RuleSettings } from '../../src/core/policy.ts';
 import { type Answer, clientOf } from './management-service.ts';
-import { type PairAgent, pathFor } from './pair-agents.ts';
+import { type PairAgent, pathFor, storeOn } from './pair-agents.ts';
 
 const require = createRequire(import.meta.url);
 const packaged = require.resolve('@ip-location-db/geo-whois-asn-country-mmdb/package.json');
 
 /** A packaged database of countries. */
 export const COUNTRIES_MMDB = join(dirname(packaged), 'geo-whois-asn-country.mmdb');
+
+/** A pair that believes X-Forwarded-For, knows countries, and holds these credentials. */
+export async function startPolicyPair(...services: readonly string[]): Promise<TestPair> {
+  const pair = await startPair({
+    logLevel: 'silent',
+    env: {
+      SV_TRUSTED_PROXIES: '127.0.0.0/8',
+      SV_GEOIP_DB: COUNTRIES_MMDB,
+      SV_LIMIT_AGENT_CREDENTIALS: '100000',
+      SV_LIMIT_USER_AGGREGATE: '100000',
+    },
+  });
+  for (const service of services) await storeOn(pair, service, { tokenType: 'PlainText', value: 'v' });
+  return pair;
+}
 
 export interface Target {
   readonly targetType: 'agent' | 'proxy' | 'token';

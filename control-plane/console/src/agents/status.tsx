@@ -6,7 +6,7 @@ const NAMES: Readonly<Record<AgentStatus, string>> = {
   deleted: 'Deleted',
 };
 
-/** Whether an agent is let in. */
+/** The status of an agent, in words. */
 export const Status = ({ of }: { readonly of: AgentStatus }) => (
   <span className={of === 'active' ? 'text-good' : 'text-warn'}>{NAMES[of]}</span>
 );
