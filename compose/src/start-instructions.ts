@@ -34,10 +34,11 @@ export function restartInstructions(
   return `
 svault is running again; its files are in ${place.files}
 
+  console        ${running.controlPlaneUrl}/
+  owner link     npm start -- owner-link
   control plane  ${running.controlPlaneUrl}
   webhook        ${running.webhookUrl}  (bound)
   command line   ${ownerExports(place, running)}
-  owner link     npm start -- owner-link
   first steps    docs/quickstart.md
 
 ${place.stopping}
@@ -53,10 +54,11 @@ export function startInstructions(
   return `
 svault is running; its files are in ${place.files}
 
+  console        ${controlPlaneUrl}/
+  owner link     ${ownerLink}
+                 (signs you in to the console, once, within 30 minutes)
   control plane  ${controlPlaneUrl}
   webhook        ${webhookUrl}  (bound)
-  owner link     ${ownerLink}
-                 (signs you in once, within 30 minutes)
 
 1. Let the command line act as the owner, in another terminal in this folder (your browser does it too: ${place.svault} login):
 

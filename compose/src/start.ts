@@ -11,7 +11,7 @@ import { pairInFolder, restartInstructions, startInstructions } from './start-in
  */
 const dir = resolve('.svault');
 /** What the control plane says at its very first start; the link printed here is as good, and one is enough. */
-const FIRST_OWNER_LINK = /^Sign in as the owner/;
+const FIRST_OWNER_LINK = /^The console is at /;
 
 let pair: Pair | undefined;
 let stopping = false;

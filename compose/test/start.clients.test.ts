@@ -52,6 +52,7 @@ describe('npm start', () => {
     const problem = `svault runs already at ${urls[0]}: use it, or stop it with Ctrl-C where it was started`;
     expect(another).toEqual({ code: 1, out: '', err: `svault: ${problem}\n` });
     expect(first.told.match(/owner link +http\S+\/login\/link\?token=\S+/g)).toHaveLength(1);
+    expect(first.told).toContain(`console        ${urls[0]}/\n`);
     const [signIn = '', store = '', makeAgent = '', grant = '', get = '', ...fetching] = linesIn(first.told);
     const fetchIt = fetching.join('; ');
     inShell(`${signIn}; printf %s 'my first secret' | ${store}`);
@@ -67,6 +68,7 @@ describe('npm start', () => {
     const second = await start({ ...place, env: {} });
     expect(linesIn(second.told)).toEqual([]);
     expect(second.told).toContain(`command line   ${signIn}\n`);
+    expect(second.told).toContain(`console        ${urls[0]}/\n`);
     expect(second.told).toContain('owner link     npm start -- owner-link\n');
     expect(JSON.parse(inShell(fetchIt, { KEY }))).toMatchObject(credential);
     expect((await second.interrupt()).code).toBe(0);

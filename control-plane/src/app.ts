@@ -2,6 +2,7 @@ import express, { type Express } from 'express';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import type { PageIdentity } from '@svault/server-kit/html-page';
 import { apiHeaders } from '@svault/server-kit/security-headers';
+import { createConsolePath } from './api/console/built-files.ts';
 import { createConsole } from './api/console/routes.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './api/credentials/handler.ts';
 import { createClientAddress, createTrustsPeer } from './api/http/client-address.ts';
@@ -71,6 +72,7 @@ export function createApp(
       originOf,
       clock,
     }),
+    consolePath: createConsolePath(consoleFolder),
     setSessionCookie: createSetSessionCookie({ stores, unitOfWork, cookie, clock }),
     isLeaving: () => leaving?.aborted === true,
   };

@@ -22,12 +22,14 @@ const serve: Subcommand = {
     const running = await starting;
     // Printed, not logged: the log masks it, as it masks every key.
     if (running.ownerLink !== undefined)
-      out(`Sign in as the owner, once and within 30 minutes: ${running.ownerLink}\n`);
+      out(
+        `The console is at ${config.baseUrl}/. Sign in as the owner, once and within 30 minutes: ${running.ownerLink}\n`,
+      );
   },
 };
 
 const ownerLink: Subcommand = {
-  summary: 'Print a one-time link that signs the owner in',
+  summary: 'Print a one-time link that signs the owner in to the console',
   operands: 0,
   run: async (_operands, { env, out }) =>
     out(`${await makeOwnerLink(controlPlaneConfig(env), systemClock)}\n`),

@@ -121,7 +121,7 @@ describe('signing in at the identity provider', () => {
   test('a sign-in returns to paths of this service only', async () => {
     provider.people.set('owner-sub', OWNER);
     const answer = await signIn('owner-sub', '?returnTo=%2F%2Fevil.example');
-    expect(answer.headers.get('location')).toBe('/login');
+    expect(answer.headers.get('location')).toBe('/');
   });
 
   test('the sign-in page links to the provider and has no form', async () => {

@@ -40,16 +40,15 @@ describe('by password', () => {
 
   test('an owner sets a password, signs out and in, and approves a CLI login with the keyboard alone', async () => {
     await own.page.goto(service.running.ownerLink ?? '');
-    await tabTo('Sign in');
-    await press('Enter');
-    expect(await heading()).toBe('You are signed in');
-
-    await tabTo('Set a password');
+    await tabTo('Sign in and set a password');
     await press('Enter');
     await fillByKeyboard(PASSWORD, `${PASSWORD}!`);
     expect(await own.page.getByRole('alert').textContent()).toContain('differ');
     await fillByKeyboard(PASSWORD, PASSWORD);
     expect(await heading()).toBe('Your password is set');
+    await own.page.getByRole('link', { name: 'the console' }).click();
+    await own.page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect(own.page.url()).toBe(at('/'));
 
     await own.page.goto(at('/login'));
     await tabTo('Sign out');

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SCREENS } from './screens.ts';
 
 /** A file of the console as it is sent. */
 export interface BuiltFile {
@@ -15,6 +17,8 @@ export interface BuiltConsole {
   readonly assets: ReadonlyMap<string, BuiltFile>;
 }
 
+const INDEX = 'index.html';
+
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -22,13 +26,25 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+/** Where this checkout builds it. */
+export const CONSOLE_FOLDER = fileURLToPath(new URL('../../../console/dist/site', import.meta.url));
+
+/** The path of a screen of the console; undefined where the console is not built. */
+export type ConsolePath = (screen: '/' | (typeof SCREENS)[number]) => string | undefined;
+
+/** For the pages that lead a person on. @param folder that `npm run build` of the console writes */
+export const createConsolePath =
+  (folder = CONSOLE_FOLDER): ConsolePath =>
+  (screen) =>
+    existsSync(join(folder, INDEX)) ? screen : undefined;
+
 /**
  * Reads the built console into memory: a request then names an entry of a table, and no path of the disk.
  * @param folder that `npm run build` of the console writes
  * @returns undefined where nothing was built
  */
 export function readBuiltConsole(folder: string): BuiltConsole | undefined {
-  const page = join(folder, 'index.html');
+  const page = join(folder, INDEX);
   if (!existsSync(page)) return undefined;
   const assets = join(folder, 'assets');
   const names = readdirSync(assets).filter((name) => TYPES[extname(name)] !== undefined);

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { methodNotAllowed, route } from '@svault/server-kit/request-handler';
 import { respond } from '@svault/server-kit/respond';
 import { wantsPage } from '@svault/server-kit/respond-page';
@@ -9,10 +8,8 @@ import type { Stores } from '../../core/stores.ts';
 import type { PageSession } from '../pages/page-session.ts';
 import { type PageContent, sendPage } from '../pages/page.ts';
 import { signInPathFor } from '../pages/sign-in-page.ts';
-import { type BuiltConsole, type BuiltFile, readBuiltConsole } from './built-files.ts';
+import { type BuiltConsole, type BuiltFile, CONSOLE_FOLDER, readBuiltConsole } from './built-files.ts';
 import { SCREENS } from './screens.ts';
-
-const FOLDER = fileURLToPath(new URL('../../../console/dist/site', import.meta.url));
 
 /** The names of files change with their content. */
 const FOREVER = 'public, max-age=31536000, immutable';
@@ -25,7 +22,7 @@ export function createConsole(options: {
   /** Where the built console is; that of this checkout unless given. */
   readonly folder?: string | undefined;
 }): Router {
-  const { https, pageSession, stores, folder = FOLDER } = options;
+  const { https, pageSession, stores, folder = CONSOLE_FOLDER } = options;
   const headers = pageHeaders({ https });
   let built: BuiltConsole | undefined;
   /** Read with the first request that needs it: most processes never get one, and tests start many. */

@@ -8,6 +8,7 @@ import type { SignedIn } from '../../sign-in/sessions.ts';
 import type { User } from '../../core/user.ts';
 import { type PageContent, pageAt, readFormBody, sendPage } from './page.ts';
 import type { PageSession, SetSessionCookie } from './page-session.ts';
+import type { ConsolePath } from '../console/built-files.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import { PASSWORD_PATH, SIGN_IN_PATH } from './sign-in-page.ts';
@@ -21,60 +22,75 @@ export function createLoginPage(options: {
   readonly clock: Clock;
   readonly originOf: OriginReader;
   readonly setSessionCookie: SetSessionCookie;
+  readonly consolePath: ConsolePath;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: Pick<PageSession, 'requireSameOrigin'>;
   /** False where people sign in at an identity provider. */
   readonly withPasswords: boolean;
 }): Router {
-  const { stores, unitOfWork, clock, originOf, setSessionCookie, limits, pageSession, withPasswords } =
-    options;
+  const {
+    stores,
+    unitOfWork,
+    clock,
+    originOf,
+    setSessionCookie,
+    consolePath,
+    limits,
+    pageSession,
+    withPasswords,
+  } = options;
+
+  /** The ten minutes after a sign-in by link are when a first password needs no further proof. */
+  const mayWantPassword = async ({ id }: User): Promise<boolean> =>
+    withPasswords && (await stores.passwords.find(id)) === undefined;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     const { token } = req.query;
     const user = typeof token === 'string' ? await userOfLoginLink(stores, token, clock) : undefined;
     if (typeof token !== 'string' || user === undefined) return sendPage(res, 401, gonePage);
-    sendPage(res, 200, buttonPage(token, user));
+    sendPage(res, 200, buttonPage(token, user, await mayWantPassword(user)));
   };
 
   const signIn = async (req: Request, res: Response): Promise<void> => {
     pageSession.requireSameOrigin(req);
     await limits.countAddress('link_login', req);
-    const { token = '' } = await readFormBody(req);
+    const { token = '', next } = await readFormBody(req);
     const input = { token, client: req.get('user-agent') ?? '', origin: originOf(req, 'console') };
     const signedIn = await signInByLink({ stores, unitOfWork }, input, clock);
     if (signedIn === undefined) return sendPage(res, 401, gonePage);
     const newCookie = await setSessionCookie(req.get('cookie'), signedIn);
-    const kept = withPasswords ? await stores.passwords.find(signedIn.user.id) : undefined;
     res.setHeader('Set-Cookie', newCookie);
-    sendPage(res, 200, welcomePage(signedIn, withPasswords && kept === undefined));
+    const path = next === 'password' && withPasswords ? PASSWORD_PATH : consolePath('/');
+    if (path !== undefined) return res.redirect(303, path);
+    sendPage(res, 200, welcomePage(signedIn));
   };
 
   return pageAt(PATH, { show, submit: signIn });
 }
 
 /** Names the account: a link that a stranger sent must not sign a person into the stranger's account unnoticed. */
-const buttonPage = (token: string, { email }: User): PageContent => ({
+const buttonPage = (token: string, { email }: User, offersPassword: boolean): PageContent => ({
   name: 'link',
   title: 'Sign in',
   body: safeHtml`<p>This link works once. It signs you in as <strong class="name"><bdi>${email}</bdi></strong>.</p>
 <form method="post" action="${PATH}">
 ${hiddenField('token', token)}
-<button type="submit">Sign in</button>
+<p class="actions"><button type="submit">Sign in</button>
+${offersPassword ? passwordButton : undefined}</p>
 </form>`,
   next: safeHtml`<p class="dim">Not your address? Close this page: nothing has happened.</p>`,
 });
 
-function welcomePage({ user }: SignedIn, offersPassword: boolean): PageContent {
-  const offer = safeHtml`<p>The link is used up. <a href="${PASSWORD_PATH}">Set a password</a> to sign in without one; for ten minutes that
-needs no further proof.</p>`;
-  return {
-    name: 'link-used',
-    title: 'You are signed in',
-    account: user.email,
-    body: safeHtml`${offersPassword ? offer : safeHtml`<p>The link is used up.</p>`}`,
-    next: safeHtml`<p>Go on to <a href="${SIGN_IN_PATH}">your account</a>. If a page sent you here to sign in, load it again.</p>`,
-  };
-}
+const passwordButton = safeHtml`<button type="submit" name="next" value="password" class="quiet">Sign in and set a password</button>`;
+
+/** Where there is no console to go on to. */
+const welcomePage = ({ user }: SignedIn): PageContent => ({
+  name: 'link-used',
+  title: 'You are signed in',
+  account: user.email,
+  body: safeHtml`<p>The link is used up.</p>`,
+  next: safeHtml`<p>Go on to <a href="${SIGN_IN_PATH}">your account</a>. If a page sent you here to sign in, load it again.</p>`,
+});
 
 const gonePage: PageContent = {
   name: 'link-gone',

@@ -8,6 +8,7 @@ import { methodNotAllowed, only, route } from '@svault/server-kit/request-handle
 import { wantsPage } from '@svault/server-kit/respond-page';
 import { OIDC_CALLBACK_PATH } from '../../sign-in/methods.ts';
 import { notFound } from '../../core/errors.ts';
+import type { ConsolePath } from '../console/built-files.ts';
 import { readCookie } from '../http/cookies.ts';
 import { localPath } from './return-to.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
@@ -28,10 +29,11 @@ export function createOidcRoutes(options: {
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly originOf: OriginReader;
   readonly setSessionCookie: SetSessionCookie;
+  readonly consolePath: ConsolePath;
   readonly logger: Logger;
   readonly https: boolean;
 }): Router {
-  const { providerSignIn, limits, originOf, setSessionCookie, logger, https } = options;
+  const { providerSignIn, limits, originOf, setSessionCookie, consolePath, logger, https } = options;
   // The prefix keeps other hosts of the domain from planting one. It has to reach a callback that comes from elsewhere.
   const name = https ? '__Host-svault-oidc' : 'svault-oidc';
   const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
@@ -55,7 +57,7 @@ export function createOidcRoutes(options: {
       admit: () => limits.countAddress('oidc_callback', req),
     });
     res.setHeader('Set-Cookie', [clear, await setSessionCookie(req.get('cookie'), signedIn)]);
-    res.redirect(303, returnTo ?? SIGN_IN_PATH);
+    res.redirect(303, returnTo ?? consolePath('/') ?? SIGN_IN_PATH);
   };
 
   const orPage = (handler: typeof begin): ReturnType<typeof route> =>

@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import { alertText, showButton } from '@svault/server-kit/page-parts';
-import { safeHtml } from '@svault/server-kit/safe-html';
+import { type SafeHtml, safeHtml } from '@svault/server-kit/safe-html';
 import { PASSWORD_CHARACTERS } from '../../sign-in/passwords.ts';
 import type { PasswordSetting } from '../../sign-in/set-password.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
@@ -13,9 +13,10 @@ import {
   statusOf,
   messageOf,
 } from './page.ts';
+import type { ConsolePath } from '../console/built-files.ts';
 import type { PageSession } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
-import { PASSWORD_PATH, SIGN_IN_PATH, signInPathFor } from './sign-in-page.ts';
+import { PASSWORD_PATH, homeLink, signInPathFor } from './sign-in-page.ts';
 
 /** The page where a signed-in person sets their own password. */
 export function createPasswordPage(options: {
@@ -23,8 +24,9 @@ export function createPasswordPage(options: {
   readonly setting: PasswordSetting | undefined;
   readonly limits: Pick<RouteLimits, 'countAddress'>;
   readonly pageSession: PageSession;
+  readonly consolePath: ConsolePath;
 }): Router {
-  const { setting, limits, pageSession } = options;
+  const { setting, limits, pageSession, consolePath } = options;
 
   const show = async (req: Request, res: Response): Promise<void> => {
     if (setting === undefined) throw noPasswordsHere();
@@ -33,7 +35,11 @@ export function createPasswordPage(options: {
     const proof = await setting.proofNeeded(actor);
     const account = await pageSession.emailOf(actor);
     if (proof === 'link') return sendPage(res, 403, needsLinkPage(account));
-    sendPage(res, 200, formPage({ account, needsCurrent: proof === 'currentPassword' }));
+    sendPage(
+      res,
+      200,
+      formPage({ account, needsCurrent: proof === 'currentPassword', home: homeLink(consolePath) }),
+    );
   };
 
   const set = async (req: Request, res: Response): Promise<void> => {
@@ -45,11 +51,20 @@ export function createPasswordPage(options: {
     const { currentPassword, newPassword = '', repeated } = await readFormBody(req);
     const account = await pageSession.emailOf(actor);
     const again = (status: number, message: string): void =>
-      sendPage(res, status, formPage({ account, needsCurrent: currentPassword !== undefined, message }));
+      sendPage(
+        res,
+        status,
+        formPage({
+          account,
+          needsCurrent: currentPassword !== undefined,
+          home: homeLink(consolePath),
+          message,
+        }),
+      );
     if (repeated !== newPassword) return again(422, 'The two new passwords differ.');
     try {
       await setting.set(actor, { currentPassword, newPassword }, pageSession.transactionAs(actor, 'denied'));
-      sendPage(res, 200, donePage(account));
+      sendPage(res, 200, donePage(account, homeLink(consolePath)));
     } catch (error) {
       if (!isKnownError(error)) throw error;
       again(statusOf(res, error), messageOf(error));
@@ -64,9 +79,10 @@ const { min, max } = PASSWORD_CHARACTERS;
 function formPage(options: {
   readonly account: string;
   readonly needsCurrent: boolean;
+  readonly home: SafeHtml;
   readonly message?: string;
 }): PageContent {
-  const { account, needsCurrent, message } = options;
+  const { account, needsCurrent, home, message } = options;
   const current = safeHtml`<label for="current">Current password</label>
 <input id="current" name="currentPassword" type="password" autocomplete="current-password" required autofocus>`;
   return {
@@ -87,7 +103,7 @@ ${showButton('passwords')}
 <p class="dim">Your other sessions end when you set it.</p>
 <button type="submit">Set password</button>
 </form>`,
-    next: safeHtml`<p>Or keep things as they are: <a href="${SIGN_IN_PATH}">your account</a>.</p>`,
+    next: safeHtml`<p>Or keep things as they are, and go on to ${home}.</p>`,
   };
 }
 
@@ -100,10 +116,10 @@ const needsLinkPage = (account: string): PageContent => ({
 control plane's machine. Open it, then set your password within ten minutes.</p>`,
 });
 
-const donePage = (account: string): PageContent => ({
+const donePage = (account: string, home: SafeHtml): PageContent => ({
   name: 'password-set',
   title: 'Your password is set',
   account,
   body: safeHtml`<p>Your other sessions have ended.</p>`,
-  next: safeHtml`<p>Go on to <a href="${SIGN_IN_PATH}">your account</a>, or close this page.</p>`,
+  next: safeHtml`<p>Go on to ${home}, or close this page.</p>`,
 });

@@ -9,6 +9,7 @@ import type { PageSession, SetSessionCookie } from './page-session.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import type { WebhookBinder } from '../../webhook/binding.ts';
+import type { ConsolePath } from '../console/built-files.ts';
 import { createBindPage } from './bind-page.ts';
 import { createCliPage } from './cli-page.ts';
 import { createLoginPage } from './login-page.ts';
@@ -30,6 +31,7 @@ export function createPages(options: {
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
   readonly setSessionCookie: SetSessionCookie;
+  readonly consolePath: ConsolePath;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly https: boolean;

@@ -1,13 +1,14 @@
 import { alertText, hiddenField, showButton } from '@svault/server-kit/page-parts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
-import { safeHtml } from '@svault/server-kit/safe-html';
+import { type SafeHtml, safeHtml } from '@svault/server-kit/safe-html';
 import { type Request, type Response, Router } from 'express';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import type { User } from '../../core/user.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
 import { endSession } from '../../sign-in/sessions.ts';
 import type { SignInByPassword } from '../../sign-in/sign-in-by-password.ts';
+import type { ConsolePath } from '../console/built-files.ts';
 import type { SessionCookie } from '../http/cookies.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 import {
@@ -32,6 +33,7 @@ interface SignInPageDependencies {
   readonly pageSession: PageSession;
   readonly cookie: SessionCookie;
   readonly setSessionCookie: SetSessionCookie;
+  readonly consolePath: ConsolePath;
   /** One of the two. */
   readonly signInByPassword: SignInByPassword | undefined;
   readonly issuer: string | undefined;
@@ -39,7 +41,8 @@ interface SignInPageDependencies {
 
 /** The page where people sign in, and from where they go on to where they were going. */
 export function createSignInPage(dependencies: SignInPageDependencies): Router {
-  const { stores, unitOfWork, limits, originOf, pageSession, cookie, setSessionCookie } = dependencies;
+  const { stores, unitOfWork, limits, originOf, pageSession, cookie, setSessionCookie, consolePath } =
+    dependencies;
   const { signInByPassword, issuer, baseUrl } = dependencies;
 
   const show = async (req: Request, res: Response): Promise<void> => {
@@ -70,7 +73,7 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
       const signedIn = await signInByPassword({ email, password, client, origin });
       if (signedIn === undefined) return again(401, 'E-mail or password is wrong.');
       res.setHeader('Set-Cookie', await setSessionCookie(req.get('cookie'), signedIn));
-      res.redirect(303, returnTo ?? SIGN_IN_PATH);
+      res.redirect(303, returnTo ?? consolePath('/') ?? SIGN_IN_PATH);
     } catch (error) {
       if (!isKnownError(error)) throw error;
       again(statusOf(res, error), messageOf(error));
@@ -97,6 +100,14 @@ export function createSignInPage(dependencies: SignInPageDependencies): Router {
 export const SIGN_IN_PATH = '/login';
 const SIGN_OUT_PATH = '/login/out';
 export const PASSWORD_PATH = '/login/password';
+
+/** Where a signed-in person goes on to: the console, or the account page where that is not built. */
+export const homeLink = (consolePath: ConsolePath): SafeHtml => {
+  const path = consolePath('/');
+  return path === undefined
+    ? safeHtml`<a href="${SIGN_IN_PATH}">your account</a>`
+    : safeHtml`<a href="${path}">the console</a>`;
+};
 
 /** Where a browser signs in before it goes on to an own path. */
 export const signInPathFor = (path: string): string => `${SIGN_IN_PATH}?${returning(path)}`;

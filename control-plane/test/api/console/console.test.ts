@@ -141,6 +141,30 @@ describe('a file of the console', () => {
   });
 });
 
+describe('who signs in and was going nowhere else', () => {
+  test.each([
+    ['in the console', () => service, '/'],
+    ['on the account page, where no console is built,', () => unbuilt, '/login'],
+  ])('ends %s by password', async (_where, at, path) => {
+    const { email } = await addMemberWithPassword(at(), 'member', PASSWORD);
+    const answer = await browserOn(at().running.url).submit('/login', { email, password: PASSWORD });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, path]);
+  });
+
+  test.each([
+    ['in the console', () => service, 303, '/'],
+    ['on a page that leads to the account page, where no console is built,', () => unbuilt, 200, null],
+  ])('ends %s by the link of an invitation', async (_where, at, status, path) => {
+    const invited = await at().admin('POST', '/api/members', {
+      body: { email: `invited-${status}@example.org`, role: 'member' },
+    });
+    const token = new URL(invited.json.link.url).searchParams.get('token') ?? '';
+    const answer = await browserOn(at().running.url).submit('/login/link', { token });
+    expect([answer.status, answer.headers.get('location')]).toEqual([status, path]);
+    expect(answer.text.includes('Go on to <a href="/login">your account</a>')).toBe(path === null);
+  });
+});
+
 test('without a build the page at / says how to make one, and all else works', async () => {
   const owner = await signedIn(unbuilt);
   const page = await owner.get('/');

@@ -74,7 +74,7 @@ describe('the sign-in page', () => {
     const returnTo = '//evil.example';
     const page = await browser.get(`/login?${new URLSearchParams({ returnTo }).toString()}`);
     expect(fieldsOf(page.text)).toEqual({});
-    expect((await submit({ returnTo })).headers.get('location')).toBe('/login');
+    expect((await submit({ returnTo })).headers.get('location')).toBe('/');
   });
 
   test('the sign-in page shows input as text', async () => {
@@ -151,12 +151,14 @@ describe('the password page', () => {
     const { id, email } = await addMember(service, 'member');
     const { url } = (await service.admin('POST', `/api/members/${id}/link`)).json;
     const token = new URL(url).searchParams.get('token') ?? '';
-    return { email, welcome: await browser.submit('/login/link', { token }) };
+    const offer = await browser.get(`/login/link?token=${token}`);
+    return { id, email, offer, signedIn: await browser.submit('/login/link', { token, next: 'password' }) };
   };
 
-  test('a sign-in by link offers the password page once, which takes the password twice', async () => {
-    const { email, welcome } = await newMember();
-    expect(welcome.text).toContain('<a href="/login/password">Set a password</a>');
+  test('a sign-in by link offers the password page to who has no password, and it takes the password twice', async () => {
+    const { id, email, offer, signedIn } = await newMember();
+    expect(offer.text).toContain('name="next" value="password"');
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/login/password']);
     const page = await browser.get('/login/password');
     expect([headingOf(page), page.text.includes('name="currentPassword"')]).toEqual([
       'Set your password',
@@ -181,6 +183,10 @@ describe('the password page', () => {
     expect([set.status, headingOf(set)]).toEqual([200, 'Your password is set']);
     expect((await service.anyone('POST', '/api/login', { body: { email, password: PASSWORD } })).status).toBe(
       200,
+    );
+    const { url } = (await service.admin('POST', `/api/members/${id}/link`)).json;
+    expect((await browser.get(new URL(url).pathname + new URL(url).search)).text).not.toContain(
+      'name="next"',
     );
   });
 
