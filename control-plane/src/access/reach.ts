@@ -3,7 +3,7 @@ import type { Actor } from '../core/actor.ts';
 import { ownOf } from '../core/change.ts';
 import type { Page, PageRequest } from '../core/paging.ts';
 import type { EnabledPolicy } from '../core/policy.ts';
-import { type ReachPair, type ReachQuery, callerIdOf } from '../core/reach.ts';
+import { type ReachPair, type ReachQuery, type ReachSelection, callerIdOf } from '../core/reach.ts';
 import type { Stores } from '../core/stores.ts';
 import { ownVault } from '../core/vault.ts';
 import { inOrder } from '../policies/compile.ts';
@@ -38,30 +38,70 @@ export type Reach = ReachPair & {
   readonly channels: readonly ChannelState[];
 };
 
+interface ReachDependencies {
+  readonly stores: Pick<Stores, 'agents' | 'policies' | 'proxies' | 'reach' | 'vaults' | 'webhookLinks'>;
+  readonly offlineForSeconds: (vaultId: Actor['vaultId']) => number;
+  readonly clock: Clock;
+}
+
 /**
  * Who can reach which credential: a page of the pairs.
  *
  * @throws ApiError NOT_FOUND for an unknown agent or proxy
  */
 export async function readReach(
-  {
-    stores,
-    offlineForSeconds,
-    clock,
-  }: {
-    readonly stores: Pick<Stores, 'agents' | 'policies' | 'proxies' | 'reach' | 'vaults' | 'webhookLinks'>;
-    readonly offlineForSeconds: (vaultId: Actor['vaultId']) => number;
-    readonly clock: Clock;
-  },
+  dependencies: ReachDependencies,
   actor: Actor,
   query: ReachQuery,
   request: PageRequest,
 ): Promise<Page<Reach>> {
-  const { vaultId } = actor;
+  const { stores } = dependencies;
   if (query.agentId !== undefined) await ownOf(stores.agents, actor, query.agentId);
   if (query.proxyId !== undefined) await ownOf(stores.proxies, actor, query.proxyId);
-  const page = await stores.reach.list(vaultId, query, request);
-  const policiesOf = await policiesAt(stores.policies, vaultId, page.items);
+  const page = await stores.reach.list(actor.vaultId, query, request);
+  return { ...page, items: await decided(dependencies, actor, page.items) };
+}
+
+/** Whether a caller can use a credential: by its first channel, which is REST for an agent. */
+export const REACH_STATES = ['none', 'allowed', 'conditional', 'denied'] as const;
+type ReachState = (typeof REACH_STATES)[number];
+
+/**
+ * Each of some callers with each of some credentials.
+ *
+ * @returns a row of each caller with a state of each service name, in the order in which they are given; `none` also for
+ *   what the account does not have
+ */
+export async function readReachMatrix(
+  dependencies: ReachDependencies,
+  actor: Actor,
+  selection: ReachSelection,
+): Promise<ReachState[][]> {
+  const pairs = await dependencies.stores.reach.among(actor.vaultId, selection);
+  const reached = new Map(
+    (await decided(dependencies, actor, pairs)).map((reach) => [
+      `${callerIdOf(reach)} ${reach.serviceName}`,
+      stateOf(reach),
+    ]),
+  );
+  return selection.callerIds.map((callerId) =>
+    selection.serviceNames.map((name) => reached.get(`${callerId} ${name}`) ?? 'none'),
+  );
+}
+
+function stateOf({ channels: [first], policies }: Reach): ReachState {
+  if (first?.denial !== null) return 'denied';
+  return policies.length > 0 ? 'conditional' : 'allowed';
+}
+
+/** Adds to pairs what decides, and what a request would meet now. */
+async function decided(
+  { stores, offlineForSeconds, clock }: ReachDependencies,
+  actor: Actor,
+  pairs: readonly ReachPair[],
+): Promise<Reach[]> {
+  const { vaultId } = actor;
+  const policiesOf = await policiesAt(stores.policies, vaultId, pairs);
   const link = await stores.webhookLinks.find(vaultId);
   const account: AccountState = {
     isLocked: (await ownVault(stores, actor)).lockedAt !== undefined,
@@ -70,14 +110,11 @@ export async function readReach(
     isOffline: offlineForSeconds(vaultId) > 0,
   };
   const nowMs = clock.now();
-  return {
-    ...page,
-    items: page.items.map((pair) => ({
-      ...pair,
-      policies: policiesOf(pair),
-      channels: channelsOf(pair, account, nowMs),
-    })),
-  };
+  return pairs.map((pair) => ({
+    ...pair,
+    policies: policiesOf(pair),
+    channels: channelsOf(pair, account, nowMs),
+  }));
 }
 
 /** Reads the policies of all callers and credentials of a page at once. */

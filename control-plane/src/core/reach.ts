@@ -35,7 +35,16 @@ export function orderOf({ by = 'agent', agentId, proxyId, serviceName }: ReachQu
 export const callerIdOf = (pair: ReachPair): Id<'agt'> | Id<'prx'> =>
   pair.type === 'agent' ? pair.agent.id : pair.proxy.id;
 
+/** Callers and credentials, each with each. */
+export interface ReachSelection {
+  /** Ids of agents and proxies. */
+  readonly callerIds: readonly string[];
+  readonly serviceNames: readonly string[];
+}
+
 export interface ReachStore {
   /** By caller's id and service name, or the other way round; it reads no more than a page. */
   list(vaultId: Id<'vlt'>, query: ReachQuery, page: PageRequest): Promise<Page<ReachPair>>;
+  /** The pairs of some callers and some credentials, in no order; it reads no more than these. */
+  among(vaultId: Id<'vlt'>, selection: ReachSelection): Promise<readonly ReachPair[]>;
 }

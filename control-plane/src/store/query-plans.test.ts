@@ -233,6 +233,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   ].flatMap((query) =>
     [undefined, ['a', 'b']].map((after) => (s: Stores) => s.reach.list(VAULT, query, { limit: 10, after })),
   ),
+  (s) => s.reach.among(VAULT, { callerIds: [AGENT, PROXY], serviceNames: ['s', 't'] }),
   (s) => s.policies.inputOf(VAULT, { type: 'agent', id: 'a' }, 's'),
   (s) => s.proxies.get(VAULT, 'prx_1'),
   (s) => s.proxies.list(VAULT, BY_TIME),

@@ -188,6 +188,7 @@ const WITHOUT_DECISION_ROWS: readonly string[] = [
   'POST /api/policies/preview',
   'POST /api/policies/simulate',
   'POST /api/proxies/{id}/reveal-key',
+  'POST /api/reach/matrix',
 ];
 
 test('every management route that changes what decisions read was seen to raise the revision', async () => {

@@ -18,6 +18,7 @@ export type Kind =
   | 'agent'
   | 'agentWithGrants'
   | 'agentAsAttachment'
+  | 'agentInList'
   | 'grantedService'
   | 'token'
   | 'tokenInList'
@@ -142,6 +143,7 @@ async function openAccount(
       return serviceName;
     },
     agentAsAttachment: () => make.agent({}),
+    agentInList: () => make.agent({}),
     tokenInList: () => make.token({}),
     token: async () => {
       const serviceName = name();

@@ -39,7 +39,7 @@ export function interviewer(accounts: TwoAccounts, operation: Operation, probe: 
 
   /** A name as its place takes it. */
   const placed = (place: string, value: string): unknown => {
-    if (names[place] === 'tokenInList') return [value];
+    if (['tokenInList', 'agentInList'].includes(names[place] ?? '')) return [value];
     return names[place] === 'agentAsAttachment' ? [{ targetType: 'agent', targetId: value }] : value;
   };
 

@@ -215,6 +215,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     { names: { 'query.serviceName': 'token' } },
     { names: { 'query.proxyId': 'proxy' } },
   ],
+  readReachMatrix: { names: { 'body.callerIds': 'agentInList', 'body.serviceNames': 'tokenInList' } },
   listProxies: PAGE,
   getProxy: PROXY,
   updateProxy: {

@@ -161,6 +161,59 @@ describe('GET /api/reach', () => {
   });
 });
 
+describe('POST /api/reach/matrix', () => {
+  const matrix = async (callerIds: readonly string[], serviceNames: readonly string[]) =>
+    service.admin('POST', '/api/reach/matrix', { body: { callerIds, serviceNames } });
+
+  test('has a state of each caller with each credential, in the order of the request', async () => {
+    const names = [uniqueName('s'), uniqueName('s'), uniqueName('s')] as const;
+    const granted = await service.agent(names[0], names[1]);
+    const [suspended, ruled] = [await service.agent(names[2]), await service.agent(names[0])];
+    await post(`/api/agents/${suspended.id}/suspend`);
+    await policy('m', ['agent', ruled.id]);
+    await policy('disabled', ['agent', granted.id], false);
+    const proxyId = await proxy(names[2]);
+    const unknown = `agt_${'A'.repeat(22)}`;
+    const callers = [granted.id, unknown, suspended.id, proxyId, ruled.id];
+    expect((await matrix(callers, names)).json).toEqual({
+      rows: [
+        ['allowed', 'allowed', 'none'],
+        ['none', 'none', 'none'],
+        ['none', 'none', 'denied'],
+        ['none', 'none', 'allowed'],
+        ['conditional', 'none', 'none'],
+      ],
+    });
+    const reversed = [...names].toReversed();
+    expect((await matrix([ruled.id], reversed)).json).toEqual({ rows: [['none', 'none', 'conditional']] });
+    expect((await matrix([], names)).json).toEqual({ rows: [] });
+  });
+
+  test('says the same as GET /api/reach of each pair, also while the vault is locked', async () => {
+    const name = uniqueName('s');
+    const agent = await service.agent(name);
+    await post('/api/vault/lock');
+    try {
+      const [pair] = await reach({ agentId: agent.id, serviceName: name });
+      expect(pair?.channels[0]?.denial).toBe('VAULT_LOCKED');
+      expect((await matrix([agent.id], [name])).json).toEqual({ rows: [['denied']] });
+    } finally {
+      await post('/api/vault/unlock');
+    }
+  });
+
+  test('rejects more than 50 of either, a repetition, and what is no agent or proxy', async () => {
+    const many = Array.from({ length: 51 }, (_, n) => `s${n}`);
+    const agent = `agt_${'A'.repeat(22)}`;
+    const issues = async (callers: readonly string[], names: readonly string[]) =>
+      (await matrix(callers, names)).json.issues.map(({ path }: { path: string }) => path);
+    expect(await issues([agent], many)).toEqual(['serviceNames']);
+    expect(await issues([agent, agent], ['s'])).toEqual(['callerIds.1']);
+    expect(await issues([`pol_${'A'.repeat(22)}`], ['s'])).toEqual(['callerIds.0']);
+    expect((await matrix([agent], many.slice(0, 50))).status).toBe(200);
+  });
+});
+
 describe('a denial of GET /api/reach is what a request is denied with', () => {
   let serviceName: string;
   let agent: TestAgent;

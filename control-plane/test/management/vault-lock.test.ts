@@ -21,6 +21,7 @@ const ANSWER_WHEN_LOCKED = [
   // Change nothing.
   'POST /api/policies/preview',
   'POST /api/policies/simulate',
+  'POST /api/reach/matrix',
 ];
 
 const withLock = async (work: () => Promise<void>): Promise<void> => {

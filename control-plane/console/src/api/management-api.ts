@@ -877,6 +877,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reach/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say which of some agents and proxies can reach which of some credentials now; changes nothing */
+        post: operations["readReachMatrix"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/vault": {
         parameters: {
             query?: never;
@@ -1343,6 +1360,11 @@ export interface components {
             headerTemplates?: {
                 [key: string]: string;
             } | null;
+        };
+        ReachSelection: {
+            /** @description Ids of agents and proxies */
+            callerIds: (string)[];
+            serviceNames: string[];
         };
         Me: {
             /** @example usr_… */
@@ -2192,6 +2214,10 @@ export interface components {
                 /** @description With what a request is denied now; null: policies and limits decide */
                 denial: ("AGENT_INACTIVE" | "MCP_DISABLED" | "VAULT_LOCKED" | "GRANT_EXPIRED" | "WEBHOOK_NOT_CONFIGURED" | "WEBHOOK_UNAVAILABLE") | null;
             }[];
+        };
+        ReachMatrix: {
+            /** @description A row of each caller with a state of each service name, in the order of the request. none: without a grant, or a proxy of another credential; allowed: a request is allowed now; conditional: policies decide about it; denied: a request is denied now */
+            rows: ("none" | "allowed" | "conditional" | "denied")[][];
         };
         AuditVerdict: {
             intact: boolean;
@@ -9102,6 +9128,93 @@ export interface operations {
             };
             /** @description INVALID_ARGUMENT */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readReachMatrix: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReachSelection"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReachMatrix"];
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,14 +1,29 @@
 import { formatTime } from '@svault/shared';
 import { tokenMetadataSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
-import { REACH_CHANNELS, REACH_DENIALS, type Reach, readReach } from '../../access/reach.ts';
+import {
+  REACH_CHANNELS,
+  REACH_DENIALS,
+  REACH_STATES,
+  type Reach,
+  readReach,
+  readReachMatrix,
+} from '../../access/reach.ts';
 import { AGENT_STATUSES } from '../../core/agent.ts';
 import { TARGET_TYPES } from '../../core/policy.ts';
 import { REACH_ORDERS, callerIdOf } from '../../core/reach.ts';
 import { RULES } from '../../policies/rules.ts';
 import type { WebhookToken } from '../../webhook/token-metadata.ts';
 import type { Needs } from './dependencies.ts';
-import { idSchema, pageQuery, pageRequest, pageSchema, serviceNameSchema, timeSchema } from './fields.ts';
+import {
+  idSchema,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  serviceNameSchema,
+  timeSchema,
+  uniqueList,
+} from './fields.ts';
 import { grantSchema, toGrantView } from './grants.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -67,6 +82,29 @@ const reachSchema = z
   })
   .meta({ id: 'Reach' });
 
+/** Most callers, and most credentials, of one matrix: their product bounds its work. */
+const MAX_SIDE = 50;
+
+const reachSelectionSchema = z
+  .strictObject({
+    callerIds: uniqueList(z.union([idSchema('agt'), idSchema('prx')]), MAX_SIDE).meta({
+      description: 'Ids of agents and proxies',
+    }),
+    serviceNames: uniqueList(serviceNameSchema, MAX_SIDE),
+  })
+  .meta({ id: 'ReachSelection' });
+
+const reachMatrixSchema = z
+  .object({
+    rows: z.array(z.array(z.enum(REACH_STATES))).meta({
+      description:
+        'A row of each caller with a state of each service name, in the order of the request. none: without a grant, or a ' +
+        'proxy of another credential; allowed: a request is allowed now; conditional: policies decide about it; denied: a ' +
+        'request is denied now',
+    }),
+  })
+  .meta({ id: 'ReachMatrix' });
+
 interface Surroundings {
   /** Names of the account's credentials. */
   readonly known: ReadonlySet<string>;
@@ -117,7 +155,7 @@ export function createReachRoutes({
   'clock' | 'records' | 'status',
   'agents' | 'policies' | 'proxies' | 'reach' | 'tokens' | 'vaults' | 'webhookLinks'
 >): ManagementRoute[] {
-  const { offlineForSeconds } = status;
+  const reading = { stores, offlineForSeconds: status.offlineForSeconds, clock };
   return [
     defineRoute('GET /api/reach', {
       tag: 'Reach',
@@ -139,13 +177,24 @@ export function createReachRoutes({
       }),
       response: { status: 200, schema: pageSchema(reachSchema) },
       handle: async ({ actor, query }) => {
-        const page = await readReach({ stores, offlineForSeconds, clock }, actor, query, pageRequest(query));
+        const page = await readReach(reading, actor, query, pageRequest(query));
         const names = [...new Set(page.items.map((item) => item.serviceName))];
         const known = await stores.tokens.known(actor.vaultId, names);
         const held = await records.lookUp(actor.vaultId, names);
         const now = formatTime(clock.now());
         return { ...page, items: page.items.map((item) => toReachView(item, { known, held, now })) };
       },
+    }),
+    defineRoute('POST /api/reach/matrix', {
+      tag: 'Reach',
+      operation: 'readReachMatrix',
+      summary:
+        'Say which of some agents and proxies can reach which of some credentials now; changes nothing',
+      role: 'member',
+      whenLocked: 'allowed',
+      body: reachSelectionSchema,
+      response: { status: 200, schema: reachMatrixSchema },
+      handle: async ({ actor, body }) => ({ rows: await readReachMatrix(reading, actor, body) }),
     }),
   ];
 }
