@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-router';
 import type { AgentPage } from './api/queries.ts';
 import { Home } from './home/home.tsx';
-import { Failure, NotFound } from './shell/failure.tsx';
+import { Failure, NotFound } from './parts/failure.tsx';
 import { Shell } from './shell/shell.tsx';
 
 const rootRoute = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()({ component: Shell });

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, getRouteApi } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { ApiFailure, type Schemas } from '../api/client.ts';
 import { agentQuery } from '../api/queries.ts';
+import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
-import { Failure, NotFound } from '../shell/failure.tsx';
+import { Failure, NotFound } from '../parts/failure.tsx';
 import { AgentGrants } from './agent-grants.tsx';
 import { Status } from './status.tsx';
 
@@ -17,30 +18,25 @@ export function AgentDetail() {
   if (error) return <Failure error={error} reset={() => void refetch()} />;
   if (agent === undefined) return <p className="text-dim">Loading…</p>;
   return (
-    <>
-      <title>{`${agent.name} · svault`}</title>
-      <p className="text-sm">
-        <Link to="/agents">Agents</Link>
-      </p>
-      <h1 className="wrap-anywhere">
-        <bdi>{agent.name}</bdi>
-      </h1>
+    <Screen title={agent.name} up={{ to: '/agents', name: 'Agents' }}>
       {agent.description !== '' && (
         <p className="mt-1 text-dim wrap-anywhere">
           <bdi>{agent.description}</bdi>
         </p>
       )}
       <div className="mt-4 grid gap-4">
-        <Facts agent={agent} />
+        <Section id="facts" title="Agent">
+          <Facts facts={factsOf(agent)} />
+        </Section>
         <AgentGrants id={id} name={agent.name} />
         <Policies policies={agent.policies} />
       </div>
-    </>
+    </Screen>
   );
 }
 
-function Facts({ agent }: { readonly agent: Schemas['AgentDetail'] }) {
-  const facts = [
+const factsOf = (agent: Schemas['AgentDetail']) =>
+  [
     ['Status', <Status of={agent.status} />],
     ['Id', <code>{agent.id}</code>],
     ['Key', <code>{agent.keyPrefix}</code>],
@@ -49,24 +45,10 @@ function Facts({ agent }: { readonly agent: Schemas['AgentDetail'] }) {
     ['Created', <Time at={agent.createdAt} />],
     ['Last used', <Time at={agent.lastUsedAt} />],
   ] as const;
-  return (
-    <section aria-label="Facts" className="card">
-      <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-[auto_1fr]">
-        {facts.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-sm/6 text-dim">{name}</dt>
-            <dd className="min-w-0 wrap-anywhere">{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
-  );
-}
 
 function Policies({ policies }: Pick<Schemas['AgentDetail'], 'policies'>) {
   return (
-    <section aria-labelledby="policies" className="card">
-      <h2 id="policies">Policies</h2>
+    <Section id="policies" title="Policies">
       {policies.length === 0 && <p className="mt-2 text-dim">No policy is attached to the agent itself.</p>}
       <ul className="mt-2 grid gap-1">
         {policies.map(({ id, name, enabled, ruleTypes }) => (
@@ -76,6 +58,6 @@ function Policies({ policies }: Pick<Schemas['AgentDetail'], 'policies'>) {
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }

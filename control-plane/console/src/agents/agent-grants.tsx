@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, getRouteApi } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { grantsQuery } from '../api/queries.ts';
-import { PageLinks } from '../parts/page-links.tsx';
+import { PageLinks } from '../parts/list.tsx';
+import { Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
-import { Failure } from '../shell/failure.tsx';
+import { Failure } from '../parts/failure.tsx';
 
 const route = getRouteApi('/agents/$id');
 
@@ -12,8 +13,7 @@ export function AgentGrants({ id, name }: { readonly id: string; readonly name: 
   const { grants: cursor } = route.useSearch();
   const { data, error, refetch } = useQuery(grantsQuery(id, cursor));
   return (
-    <section aria-labelledby="grants" className="card">
-      <h2 id="grants">Grants</h2>
+    <Section id="grants" title="Grants">
       {error && <Failure error={error} reset={() => void refetch()} />}
       {data?.items.length === 0 && (
         <p className="mt-2 text-dim">
@@ -36,24 +36,8 @@ export function AgentGrants({ id, name }: { readonly id: string; readonly name: 
           </li>
         ))}
       </ul>
-      <PageLinks
-        name="Pages of grants"
-        first={
-          cursor !== undefined && (
-            <Link to="/agents/$id" params={{ id }}>
-              First page
-            </Link>
-          )
-        }
-        next={
-          data?.nextCursor && (
-            <Link to="/agents/$id" params={{ id }} search={{ grants: data.nextCursor }}>
-              Next page
-            </Link>
-          )
-        }
-      />
-    </section>
+      <PageLinks name="grants" cursorName="grants" next={data?.nextCursor} />
+    </Section>
   );
 }
 

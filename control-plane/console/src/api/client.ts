@@ -12,12 +12,15 @@ export class ApiFailure extends Error {
   readonly status: number;
   readonly code: string;
   readonly requestId: string | undefined;
+  /** What is wrong with which member of the request. */
+  readonly issues: readonly { readonly path: string; readonly message: string }[];
 
-  constructor(status: number, { error, code, requestId }: Partial<Schemas['Error']>) {
+  constructor(status: number, { error, code, requestId, issues }: Partial<Schemas['Error']>) {
     super(error ?? `The control plane answered with status ${status}.`);
     this.status = status;
     this.code = code ?? 'UNKNOWN';
     this.requestId = requestId;
+    this.issues = issues ?? [];
   }
 }
 
@@ -28,18 +31,18 @@ interface Answer<Data> {
 }
 
 /**
- * What an operation answers. Without a session the browser goes to sign in, and comes back to the same address.
+ * What an operation answers; undefined where the answer has no content. Without a session the browser goes to sign in, and
+ * comes back to the same address; a form in which something is typed stays, and says what to do.
  * @throws ApiFailure for an answer that is an error; a TypeError where none comes
  */
 export async function answerOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
   const { data, error, response } = await call;
-  if (response.status === 401) signInAgain();
-  if (data === undefined || data === null)
-    throw new ApiFailure(response.status, (typeof error === 'object' && error) || {});
-  return data;
+  if (response.status === 401 && document.querySelector('form[data-typed]') === null)
+    window.location.assign(signInPath(window.location.pathname + window.location.search));
+  if (!response.ok) throw new ApiFailure(response.status, (typeof error === 'object' && error) || {});
+  return data as NonNullable<Data>;
 }
 
-function signInAgain(): void {
-  const { pathname, search } = window.location;
-  window.location.assign(`/login?${new URLSearchParams({ returnTo: pathname + search }).toString()}`);
-}
+/** Address of the sign-in page, which leads on to a screen. */
+export const signInPath = (returnTo: string): string =>
+  `/login?${new URLSearchParams({ returnTo }).toString()}`;

@@ -17,6 +17,8 @@ export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/me', { signal })),
   staleTime: Infinity,
+  // Another tab may have signed somebody else in.
+  refetchOnWindowFocus: 'always',
 });
 
 export const overviewQuery = queryOptions({

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { overviewQuery } from '../api/queries.ts';
-import { Failure } from '../shell/failure.tsx';
+import { Failure } from '../parts/failure.tsx';
 import { Activity } from './activity.tsx';
 import { Attention } from './attention.tsx';
 import { Counts } from './counts.tsx';

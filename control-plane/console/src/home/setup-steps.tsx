@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { setupQuery } from '../api/queries.ts';
 import type { Schemas } from '../api/client.ts';
-import { Failure } from '../shell/failure.tsx';
+import { Failure } from '../parts/failure.tsx';
 
 type Step = Schemas['SetupGuide']['steps'][number]['step'];
 

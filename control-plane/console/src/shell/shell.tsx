@@ -1,22 +1,29 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Link, type LinkProps, Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { meQuery } from '../api/queries.ts';
+import { Notice } from '../parts/notice.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { useKeyboard } from './use-keyboard.ts';
 
-const SCREENS = [
+/** In their order. One with the role `admin` is not shown to members. */
+const SCREENS: readonly {
+  readonly to: NonNullable<LinkProps['to']>;
+  readonly name: string;
+  readonly role?: 'admin';
+}[] = [
   { to: '/', name: 'Home' },
   { to: '/agents', name: 'Agents' },
-] as const;
+];
 
 /** What all screens have: the instance, the way between screens, who is signed in, and what program this is. */
 export function Shell() {
   const [helpOpen, setHelpOpen] = useState(false);
   useKeyboard({ help: () => setHelpOpen(true) });
   const main = useFocusOnNewScreen();
+  useSamePerson();
   return (
-    <div className="mx-auto flex min-h-screen max-w-6xl flex-col px-3 py-3 sm:px-6">
+    <div className="mx-auto flex min-h-screen max-w-7xl flex-col px-3 py-3 sm:px-6">
       <a href="#main" className="sr-only focus:not-sr-only">
         Skip to the content
       </a>
@@ -28,24 +35,12 @@ export function Shell() {
         </p>
         <Account />
       </header>
-      <nav aria-label="Screens" className="mt-3 border-b border-line">
-        <ul className="flex flex-wrap gap-x-1">
-          {SCREENS.map(({ to, name }) => (
-            <li key={to}>
-              <Link
-                to={to}
-                activeOptions={{ exact: to === '/', includeSearch: false }}
-                className="-mb-px block border-b-2 border-transparent px-3 py-2 text-ink no-underline aria-[current=page]:border-accent aria-[current=page]:font-semibold"
-              >
-                {name}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <main id="main" ref={main} tabIndex={-1} className="grow py-5 outline-none">
-        <Outlet />
-      </main>
+      <div className="mt-3 flex grow flex-col lg:grid lg:grid-cols-[11rem_minmax(0,1fr)] lg:gap-x-8">
+        <Screens />
+        <main id="main" ref={main} tabIndex={-1} className="grow py-5 outline-none lg:pt-1.5">
+          <Outlet />
+        </main>
+      </div>
       <footer className="flex flex-wrap justify-between gap-x-4 border-t border-line pt-3 text-sm text-dim wrap-anywhere">
         <p>
           svault control plane {SVAULT_VERSION} at {window.location.host}: it decides who may use a
@@ -56,8 +51,56 @@ export function Shell() {
         </button>
       </footer>
       <KeyboardHelp open={helpOpen} onOpenChange={setHelpOpen} />
+      <Notice />
     </div>
   );
+}
+
+/** The screens; behind a button where there is no room beside the content. */
+function Screens() {
+  const [open, setOpen] = useState(false);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useEffect(() => setOpen(false), [path]);
+  const { data: me } = useQuery(meQuery);
+  const current = SCREENS.findLast(({ to }) => path === to || path.startsWith(`${to}/`));
+  return (
+    <nav aria-label="Screens" className="border-b border-line lg:border-b-0">
+      <button
+        type="button"
+        aria-expanded={open}
+        aria-controls="screens"
+        className="flex w-full cursor-pointer items-center justify-between py-2 font-semibold lg:hidden"
+        onClick={() => setOpen(!open)}
+      >
+        {current?.name ?? 'Screens'}
+        <span aria-hidden="true">{open ? '▴' : '▾'}</span>
+      </button>
+      <ul id="screens" className={`${open ? 'grid' : 'hidden'} gap-0.5 pb-2 lg:sticky lg:top-3 lg:grid`}>
+        {SCREENS.filter(({ role }) => role !== 'admin' || me?.role === 'admin').map(({ to, name }) => (
+          <li key={to}>
+            <Link
+              to={to}
+              activeOptions={{ exact: to === '/', includeSearch: false }}
+              className="block rounded-md px-2.5 py-1.5 text-ink no-underline hover:bg-line/50 aria-[current=page]:bg-paper aria-[current=page]:font-semibold aria-[current=page]:shadow-[inset_3px_0_0_var(--accent)]"
+            >
+              {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** What is shown belongs to one person of one account: when another tab signs in as somebody else, the page starts anew. */
+function useSamePerson(): void {
+  const { data: me } = useQuery(meQuery);
+  const first = useRef<string>(undefined);
+  const person = me && `${me.vaultId} ${me.id}`;
+  useEffect(() => {
+    first.current ??= person;
+    if (person !== first.current) window.location.assign('/');
+  }, [person]);
 }
 
 function Account() {

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { ApiFailure } from '../api/client.ts';
+import { ApiFailure, signInPath } from '../api/client.ts';
 
 /** In place of a screen, or of a part of one, that cannot be shown: what happened, and how to try again. */
 export function Failure({
@@ -10,6 +10,18 @@ export function Failure({
   readonly reset?: (() => void) | undefined;
 }) {
   const known = error instanceof ApiFailure ? error : undefined;
+  if (known?.status === 401)
+    return (
+      <div role="alert" className="card border-warn">
+        <p className="text-warn">Your session has ended. What you typed is still here.</p>
+        <p className="mt-2">
+          <a href={signInPath('/')} target="_blank" rel="noopener">
+            Sign in in another tab
+          </a>
+          , come back, and submit it again.
+        </p>
+      </div>
+    );
   const text =
     known?.message ??
     (error instanceof TypeError
@@ -20,7 +32,7 @@ export function Failure({
       <p className="text-warn">{text}</p>
       {known && (
         <p className="mt-2 text-sm text-dim">
-          For whoever helps you: <code>{known.code}</code>
+          Code <code>{known.code}</code>
           {known.requestId !== undefined && (
             <>
               , request <code>{known.requestId}</code>

@@ -1,0 +1,200 @@
+import { Field } from '@base-ui/react/field';
+import { Form } from '@base-ui/react/form';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ComponentProps, type ReactNode, type SubmitEvent, useRef, useState } from 'react';
+import { ApiFailure } from '../api/client.ts';
+import { Failure } from './failure.tsx';
+
+/** What a form does with its fields. @throws ApiFailure, whose issues are shown beside the fields they name */
+export type FormAction<Result> = (values: FormData) => Promise<Result>;
+
+/**
+ * A form and its one action. The values stay in the fields: they are in no state, store or cache, they stay when the action
+ * fails, and are cleared once it is done. What the screens show is read anew then. A form in which something is typed has
+ * `data-typed`: the end of the session does not take it away.
+ */
+export function ActionForm<Result = unknown>(props: {
+  readonly action: FormAction<Result>;
+  /** Label of the button that submits. */
+  readonly submit: string;
+  readonly onDone?: ((result: Result) => void) | undefined;
+  readonly onCancel?: (() => void) | undefined;
+  /** The action takes something away. */
+  readonly danger?: boolean;
+  readonly children?: ReactNode;
+}) {
+  const { action, submit, onDone, onCancel, danger, children } = props;
+  const queryClient = useQueryClient();
+  const [failure, setFailure] = useState<unknown>();
+  const [errors, setErrors] = useState<Record<string, string>>({});
+  const [pending, setPending] = useState(false);
+  const running = useRef(false);
+
+  const run = async (form: HTMLFormElement): Promise<void> => {
+    if (running.current) return;
+    running.current = true;
+    setPending(true);
+    setFailure(undefined);
+    setErrors({});
+    try {
+      const result = await action(new FormData(form));
+      form.reset();
+      delete form.dataset['typed'];
+      void queryClient.invalidateQueries();
+      onDone?.(result);
+    } catch (error) {
+      const { beside, other } = placedIssues(error, form);
+      setErrors(beside);
+      setFailure(other);
+    } finally {
+      running.current = false;
+      setPending(false);
+    }
+  };
+
+  return (
+    <Form
+      className="mt-3 grid gap-4"
+      autoComplete="off"
+      errors={errors}
+      aria-busy={pending}
+      onInput={({ currentTarget }) => void (currentTarget.dataset['typed'] = '')}
+      onSubmit={(event: SubmitEvent<HTMLFormElement>) => {
+        event.preventDefault();
+        // A form in a window over another form is inside it for React, though not for the document.
+        event.stopPropagation();
+        void run(event.currentTarget);
+      }}
+    >
+      {children}
+      {failure !== undefined && <Failure error={failure} />}
+      <div className="flex flex-wrap gap-3">
+        <button
+          type="submit"
+          aria-disabled={pending}
+          className={`button ${danger ? 'button-danger' : 'button-primary'}`}
+        >
+          {submit}
+        </button>
+        {onCancel && (
+          <button type="button" className="button" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </Form>
+  );
+}
+
+/** Issues beside the fields of their names, and the error itself where one of them has no field. */
+function placedIssues(error: unknown, form: HTMLFormElement) {
+  const issues = error instanceof ApiFailure ? error.issues : [];
+  const has = (name: string): boolean => form.elements.namedItem(name) !== null;
+  const beside = issues.filter(({ path }) => has(path)).map(({ path, message }) => [path, message] as const);
+  const other = issues.length > 0 && beside.length === issues.length ? undefined : error;
+  return { beside: Object.fromEntries(beside), other };
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly label: ReactNode;
+  /** What is expected, or what it is for. */
+  readonly hint?: ReactNode;
+  /** @returns what is wrong with a value, as a sentence beside the field; nothing where it is right */
+  readonly check?: ((value: string, values: Record<string, unknown>) => string | undefined) | undefined;
+}
+
+const CONTROL = 'w-full rounded-md border border-dim bg-paper px-2.5 py-1.5 aria-invalid:border-warn';
+
+/** A label, a control, a hint and what is wrong, each told to assistive technology. */
+function Labelled(props: FieldProps & { readonly children: ReactNode }) {
+  const { name, label, hint, check, children } = props;
+  return (
+    <Field.Root
+      name={name}
+      className="grid gap-1"
+      validate={(value, values) => check?.(typeof value === 'string' ? value : '', values)}
+    >
+      <Field.Label className="font-medium">{label}</Field.Label>
+      {children}
+      {hint !== undefined && (
+        <Field.Description className="text-sm text-dim wrap-anywhere">{hint}</Field.Description>
+      )}
+      <Field.Error className="text-sm text-warn wrap-anywhere" />
+    </Field.Root>
+  );
+}
+
+/** One line of text. */
+export function TextField(props: FieldProps & Omit<ComponentProps<'input'>, 'name' | 'ref' | 'style'>) {
+  const { name, label, hint, check, className = '', ...input } = props;
+  return (
+    <Labelled {...{ name, label, hint, check }}>
+      <Field.Control {...input} className={`${CONTROL} ${className}`} />
+    </Labelled>
+  );
+}
+
+/** Several lines of text. */
+export function TextAreaField(props: FieldProps & Omit<ComponentProps<'textarea'>, 'name' | 'ref'>) {
+  const { name, label, hint, check, className = '', ...textarea } = props;
+  return (
+    <Labelled {...{ name, label, hint, check }}>
+      <Field.Control render={<textarea rows={5} {...textarea} />} className={`${CONTROL} ${className}`} />
+    </Labelled>
+  );
+}
+
+/** One of several values. @param props.options each value with its text */
+export function SelectField(
+  props: FieldProps &
+    Omit<ComponentProps<'select'>, 'name' | 'ref' | 'children'> & {
+      readonly options: readonly (readonly [value: string, text: string])[];
+    },
+) {
+  const { name, label, hint, check, options, className = '', ...select } = props;
+  return (
+    <Labelled {...{ name, label, hint, check }}>
+      <Field.Control
+        render={
+          <select {...select}>
+            {options.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        }
+        className={`${CONTROL} ${className}`}
+      />
+    </Labelled>
+  );
+}
+
+/** Yes or no: the form has `on` where it is checked, and nothing where it is not. */
+export function CheckField(props: {
+  readonly name: string;
+  readonly label: ReactNode;
+  readonly hint?: ReactNode;
+  readonly defaultChecked?: boolean;
+}) {
+  const { name, label, hint, defaultChecked } = props;
+  return (
+    <label className="grid grid-cols-[auto_1fr] items-baseline gap-x-2">
+      <input
+        type="checkbox"
+        name={name}
+        defaultChecked={defaultChecked}
+        className="size-4 translate-y-0.5 accent-accent"
+      />
+      <span className="font-medium">{label}</span>
+      {hint !== undefined && <span className="col-start-2 text-sm text-dim wrap-anywhere">{hint}</span>}
+    </label>
+  );
+}
+
+/** The text of a field. @returns an empty text for a field that the form does not have */
+export function textOf(values: FormData, name: string): string {
+  const value = values.get(name);
+  return typeof value === 'string' ? value : '';
+}
