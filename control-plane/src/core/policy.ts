@@ -169,6 +169,8 @@ export interface PolicyStore {
   detachAll(vaultId: Id<'vlt'>, target: PolicyTarget): Promise<readonly Id<'pol'>[]>;
   /** By type and id. */
   attachments(policyId: Id<'pol'>, page: PageRequest): Promise<Page<PolicyTarget>>;
+  /** How many attachments each of these policies has. Stops counting at `upTo`; without those that have none. */
+  attachmentCounts(policyIds: readonly Id<'pol'>[], upTo: number): Promise<ReadonlyMap<Id<'pol'>, number>>;
   countOf(vaultId: Id<'vlt'>, target: PolicyTarget): Promise<number>;
   /** Of these targets those that a policy is attached to, in no order. */
   attachedAmong(policy: Policy, targets: readonly PolicyTarget[]): Promise<readonly AttachedTarget[]>;

@@ -180,21 +180,21 @@ describe('of several denials', () => {
 });
 
 describe('an explanation', () => {
-  it('has the result of each rule, including those after a denial', () => {
+  it('has the result of each rule in the order of evaluation, including those after a denial', () => {
     const input = inputOf(
       [
-        { target: 'token', name: 'shared', rules: [USES, RATE] },
+        { target: 'token', name: 'shared', rules: [RATE, USES] },
         { name: 'office', rules: [CLOSED, HERE] },
       ],
-      { usage: '{"token rul_0_0":2}' },
+      { usage: '{"token rul_0_1":2}' },
     );
     expect(evaluator.explain(input)).toEqual({
       country: 'NL',
       rules: [
-        part('pol_1', 'office', 'agent', 'time_window', false),
-        part('pol_1', 'office', 'agent', 'ip_allowlist', true),
-        { ...part('pol_0', 'shared', 'token', 'max_usage', true), used: 2 },
-        part('pol_0', 'shared', 'token', 'rate_limit', true),
+        part('pol_1', 'office', 'agent', 0, CLOSED, { allowed: false }),
+        part('pol_1', 'office', 'agent', 1, HERE),
+        part('pol_0', 'shared', 'token', 1, USES, { used: 2 }),
+        part('pol_0', 'shared', 'token', 0, RATE),
       ],
     });
   });
@@ -203,13 +203,18 @@ describe('an explanation', () => {
     expect(evaluator.explain(inputOf([]))).toEqual({ country: 'NL', rules: [] });
   });
 
-  const part = (policyId: string, policy: string, targetType: string, rule: string, allowed: boolean) => ({
-    policyId,
-    policy,
-    targetType,
-    rule,
-    allowed,
+  const part = (
+    policyId: string,
+    policy: string,
+    targetType: string,
+    position: number,
+    settings: RuleSettings,
+    more = {},
+  ) => ({
+    ...{ policyId, policy, targetType, rule: settings.type, position, settings },
+    allowed: true,
     used: undefined,
+    ...more,
   });
 });
 

@@ -1,7 +1,15 @@
 import { parseAddress } from '@svault/shared/egress';
-import type { LifetimeUse, PolicyDenial, PolicyInput, RuleType, TargetType } from '../core/policy.ts';
+import type {
+  LifetimeUse,
+  PolicyDenial,
+  PolicyInput,
+  Rule,
+  RuleSettings,
+  RuleType,
+  TargetType,
+} from '../core/policy.ts';
 import type { Counter } from '../limits/limiter.ts';
-import { type CompiledRule, createPolicyCompiler } from './compile.ts';
+import { type AttachedPolicy, type CompiledRule, createPolicyCompiler } from './compile.ts';
 import type { CountryOf } from './geo-database.ts';
 import { RULES, type RequestFacts } from './rules.ts';
 
@@ -24,8 +32,8 @@ export interface PolicyEvaluator {
 
 export interface ExplainingEvaluator extends PolicyEvaluator {
   /**
-   * Each rule's result in the order of evaluation, including those after a denial. A `rate_limit` rule allows: only the
-   * limiter knows its count.
+   * Each rule's result in the order of evaluation, including those after a denial: conditions, lifetime uses, rates. A
+   * `rate_limit` rule allows: only the limiter knows its count.
    */
   explain(input: PolicyInput): Explanation;
 }
@@ -42,6 +50,9 @@ interface RuleResult {
   readonly policy: string;
   readonly targetType: TargetType;
   readonly rule: RuleType;
+  /** Its place in the policy, from 0. */
+  readonly position: number;
+  readonly settings: RuleSettings;
   readonly allowed: boolean;
   /** Uses of a `max_usage` rule so far. */
   readonly used: number | undefined;
@@ -74,18 +85,36 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
     explain: (input) => {
       const facts = factsOf(input, countryOf);
       const rules = input.policies === null ? [] : compile(input.policies);
+      const placeOf = placesIn(input.policies);
       return {
         country: facts.country(),
-        rules: rules.map((rule) => ({
+        rules: KINDS.flatMap((kind) => rules.filter((rule) => rule.kind === kind)).map((rule) => ({
           policyId: rule.policyId,
           policy: rule.policy,
           targetType: rule.target,
           rule: rule.type,
+          ...placeOf(rule),
           allowed: allows(rule, facts),
           used: rule.kind === 'lifetime' ? facts.used(rule.target, rule.ruleId) : undefined,
         })),
       };
     },
+  };
+}
+
+/** In the order of evaluation. */
+const KINDS: readonly CompiledRule['kind'][] = ['condition', 'lifetime', 'rate'];
+
+/** Where a rule is in the text of its policies, and its settings there. */
+function placesIn(
+  policies: PolicyInput['policies'],
+): (rule: CompiledRule) => Pick<RuleResult, 'position' | 'settings'> {
+  const attached = JSON.parse(policies ?? '[]') as readonly AttachedPolicy[];
+  return ({ policyId, ruleId }) => {
+    const rules = attached.find(({ id }) => id === policyId)?.rules ?? [];
+    const position = rules.findIndex(({ id }) => id === ruleId);
+    const { id: _id, ...settings } = rules[position] as Rule;
+    return { position, settings };
   };
 }
 

@@ -59,7 +59,10 @@ test('a policy is created, read, changed and deleted, each with an event', async
   ]);
   const path = `/api/policies/${policy.id}`;
   expect((await service.admin('GET', path)).json).toEqual(policy);
-  expect((await service.admin('GET', '/api/policies')).json.items).toContainEqual(policy);
+  expect((await service.admin('GET', '/api/policies')).json.items).toContainEqual({
+    ...policy,
+    attachments: 0,
+  });
 
   service.clock.advance(1_000);
   const changed = await service.admin('PATCH', path, { body: { enabled: false, rules: [RULES[5]] } });
@@ -96,12 +99,12 @@ describe('attachments', () => {
     const listed = await service.admin('GET', `/api/policies/${id}/attachments`);
     expect(listed.json).toEqual({
       items: [
-        { targetType: 'agent', targetId: agentId },
+        { targetType: 'agent', targetId: agentId, targetName: expect.stringMatching(/^builder/) },
         { targetType: 'token', targetId: 'github' },
       ],
     });
     const ofAgent = await service.admin('GET', `/api/policies?targetType=agent&targetId=${agentId}`);
-    expect(ofAgent.json.items.map((policy: { id: string }) => policy.id)).toEqual([id]);
+    expect(ofAgent.json.items).toMatchObject([{ id, attachments: 2 }]);
     expect(await events()).toMatchObject([
       { eventType: 'POLICY_ATTACHED', serviceName: 'github', detail: { policyId: id, targetType: 'token' } },
       { eventType: 'POLICY_ATTACHED', agentId, detail: { policyId: id, targetType: 'agent' } },
@@ -233,8 +236,8 @@ test.each(['targetType=agent', 'targetId=x', 'targetType=x&targetId=y'])(
 
 describe('a simulation', () => {
   const ids: Record<string, string> = {};
+  const windows = [{ days: [5], start: '12:00', end: '13:00' }];
   beforeEach(async () => {
-    const windows = [{ days: [5], start: '12:00', end: '13:00' }];
     const attached = async (name: string, type: string, target: string, ...rules: object[]) => {
       ids[name] = await made(name, rules);
       await attachments('POST', ids[name], type, target);
@@ -243,6 +246,7 @@ describe('a simulation', () => {
       'office',
       'agent',
       agentId,
+      { type: 'max_usage', limit: 5 },
       { type: 'time_window', timezone: 'UTC', windows },
       { type: 'ip_allowlist', cidrs: ['193.0.0.0/16'] },
     );
@@ -259,16 +263,18 @@ describe('a simulation', () => {
   });
   afterEach(() => service.admin('DELETE', `/api/policies/${ids['of the token']}`));
 
-  const part = (policy: string, targetType: string, rule: string, allowed: boolean, more = {}) => ({
+  const part = (policy: string, targetType: string, position: number, settings: object, more = {}) => ({
     policyId: ids[policy],
     policy,
     targetType,
-    rule,
-    allowed,
+    rule: (settings as { type: string }).type,
+    position,
+    settings,
+    allowed: true,
     ...more,
   });
 
-  test("a simulation shows the decision and each rule's part, and counts nothing", async () => {
+  test("a simulation shows the decision and each rule's part in the order of evaluation, and counts nothing", async () => {
     const request = { agentId, serviceName: 'github', ip: '193.0.6.139', at: '2026-11-27T12:30:00Z' };
     for (let n = 0; n < 5; n++) {
       const { status, json } = await simulate(request);
@@ -279,11 +285,12 @@ describe('a simulation', () => {
         ip: '193.0.6.139',
         country: 'NL',
         rules: [
-          part('office', 'agent', 'time_window', true),
-          part('office', 'agent', 'ip_allowlist', true),
-          part('of the token', 'token', 'geo_restrict', true),
-          part('of the token', 'token', 'max_usage', true, { used: 0 }),
-          part('of the token', 'token', 'rate_limit', true),
+          part('office', 'agent', 1, { type: 'time_window', timezone: 'UTC', windows }),
+          part('office', 'agent', 2, { type: 'ip_allowlist', cidrs: ['193.0.0.0/16'] }),
+          part('of the token', 'token', 0, { type: 'geo_restrict', mode: 'allow', countries: ['NL'] }),
+          part('office', 'agent', 0, { type: 'max_usage', limit: 5 }, { used: 0 }),
+          part('of the token', 'token', 1, { type: 'max_usage', limit: 2 }, { used: 0 }),
+          part('of the token', 'token', 2, { type: 'rate_limit', limit: 1, windowSeconds: 60 }),
         ],
       });
     }
@@ -298,7 +305,7 @@ describe('a simulation', () => {
       ip: null,
       country: null,
     });
-    expect(json.rules).toHaveLength(2);
+    expect(json.rules).toHaveLength(3);
   });
 
   test('a simulation for an unknown agent or proxy gets 404, for a deleted agent CONFLICT', async () => {

@@ -2107,7 +2107,7 @@ export interface components {
             ip: string | null;
             /** @description null where it cannot be told */
             country: string | null;
-            /** @description Every rule of the enabled policies, in the order in which denials are named */
+            /** @description Every rule of the enabled policies, in the order of evaluation, which is that in which denials are named */
             rules: {
                 policyId: string;
                 policy: string;
@@ -2118,11 +2118,41 @@ export interface components {
                 targetType: "agent" | "proxy" | "token";
                 /** @enum {string} */
                 rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval";
+                /** @description Of the rule in its policy, from 0 */
+                position: number;
+                settings: components["schemas"]["PolicyRule"];
                 /** @description Of a rate_limit true: only a request tells, since it counts */
                 allowed: boolean;
                 /** @description Uses of a max_usage rule so far */
                 used?: number;
             }[];
+        };
+        ListedPolicy: {
+            /** @example pol_… */
+            id: string;
+            name: string;
+            enabled: boolean;
+            rules: components["schemas"]["PolicyRule"][];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            updatedAt: string;
+            /** @description What it is attached to, counted up to 1000, which stands for itself or more */
+            attachments: number;
+        };
+        ListedPolicyAttachment: {
+            /** @enum {string} */
+            targetType: "agent" | "proxy" | "token";
+            /** @description An agent’s or proxy’s id, or a token’s service name */
+            targetId: string;
+            /** @description The name of the agent or proxy now */
+            targetName?: string;
         };
         Proxy: {
             /** @example prx_… */
@@ -7661,7 +7691,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["Policy"][];
+                        items: components["schemas"]["ListedPolicy"][];
                         /** @description Opaque; absent when nothing is left */
                         nextCursor?: string;
                     };
@@ -8108,7 +8138,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["PolicyAttachment"][];
+                        items: components["schemas"]["ListedPolicyAttachment"][];
                         /** @description Opaque; absent when nothing is left */
                         nextCursor?: string;
                     };

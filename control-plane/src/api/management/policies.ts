@@ -21,7 +21,6 @@ import {
   pageSchema,
   serviceNameSchema,
   timeSchema,
-  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { imaginedRequestSchema, simulationSchema, toCaller, toSimulationView } from './policy-simulation.ts';
@@ -54,6 +53,9 @@ const targetMembers = {
   targetType: z.enum(TARGET_TYPES),
   targetId: z.string().meta({ description: 'An agent’s or proxy’s id, or a token’s service name' }),
 };
+
+/** Of each policy of a page. */
+const ATTACHMENTS_COUNTED_UP_TO = 1_000;
 
 const TARGET_IDS = { agent: idSchema('agt'), proxy: idSchema('prx'), token: serviceNameSchema };
 
@@ -100,6 +102,21 @@ export const toAttachmentView = ({ type, id }: PolicyTarget): z.output<typeof at
   targetId: id,
 });
 
+const listedPolicySchema = policySchema
+  .extend({
+    attachments: z.int().meta({
+      description: `What it is attached to, counted up to ${ATTACHMENTS_COUNTED_UP_TO}, which stands for itself or more`,
+    }),
+  })
+  .meta({ id: 'ListedPolicy' });
+
+const listedAttachmentSchema = z
+  .object({
+    ...targetMembers,
+    targetName: z.string().optional().meta({ description: 'The name of the agent or proxy now' }),
+  })
+  .meta({ id: 'ListedPolicyAttachment' });
+
 /** Without the ids of rules, which are the service's own: what was read can be sent back changed. */
 export const toPolicyView = (policy: Policy): z.output<typeof policySchema> => ({
   ...policy,
@@ -110,7 +127,7 @@ export function createPolicyRoutes({
   clock,
   policies,
   stores,
-}: Needs<'clock' | 'policies', 'agents' | 'policies' | 'proxies' | 'tokens'>): ManagementRoute[] {
+}: Needs<'clock' | 'policies', 'agents' | 'names' | 'policies' | 'proxies' | 'tokens'>): ManagementRoute[] {
   const shared = { tag: 'Policies', role: 'member' } as const;
   const byId = { ...shared, params: idParams('pol') } as const;
   const policy = { status: 200, schema: policySchema } as const;
@@ -147,11 +164,20 @@ export function createPolicyRoutes({
       operation: 'listPolicies',
       summary: 'List policies, oldest first; only those of one target where it is named',
       query: policyQuery,
-      response: { status: 200, schema: pageSchema(policySchema) },
+      response: { status: 200, schema: pageSchema(listedPolicySchema) },
       handle: async ({ actor, query }) => {
         const { targetType: type, targetId: id } = query;
         const target = type === undefined || id === undefined ? undefined : { type, id };
-        return viewOfPage(stores.policies.list(actor.vaultId, target, pageRequest(query)), toPolicyView);
+        const page = await stores.policies.list(actor.vaultId, target, pageRequest(query));
+        const counts = await stores.policies.attachmentCounts(
+          page.items.map(({ id }) => id),
+          ATTACHMENTS_COUNTED_UP_TO,
+        );
+        const items = page.items.map((each) => ({
+          ...toPolicyView(each),
+          attachments: counts.get(each.id) ?? 0,
+        }));
+        return { ...page, items };
       },
     }),
     defineRoute('GET /api/policies/{id}', {
@@ -181,10 +207,17 @@ export function createPolicyRoutes({
       operation: 'listPolicyAttachments',
       summary: 'List what a policy is attached to',
       query: z.strictObject(pageQuery),
-      response: { status: 200, schema: pageSchema(attachmentSchema) },
+      response: { status: 200, schema: pageSchema(listedAttachmentSchema) },
       handle: async ({ actor, params, query }) => {
         const { id } = await ownOf(stores.policies, actor, params.id);
-        return viewOfPage(stores.policies.attachments(id, pageRequest(query)), toAttachmentView);
+        const page = await stores.policies.attachments(id, pageRequest(query));
+        const ids = page.items.flatMap((target) => (target.type === 'token' ? [] : target.id));
+        const names = await stores.names.of(actor.vaultId, ids);
+        const items = page.items.map((target) => {
+          const targetName = names.get(target.id);
+          return { ...toAttachmentView(target), ...(targetName !== undefined && { targetName }) };
+        });
+        return { ...page, items };
       },
     }),
     defineRoute('POST /api/policies/{id}/attachments', {

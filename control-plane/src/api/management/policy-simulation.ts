@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TARGET_TYPES } from '../../core/policy.ts';
 import type { SimulatedRequest, Simulation } from '../../management/policies.ts';
 import { isAddress } from '../../policies/ip-allowlist.ts';
-import { RULES } from '../../policies/rules.ts';
+import { RULES, ruleSchema } from '../../policies/rules.ts';
 import { idSchema, serviceNameSchema, timeInputSchema, timeSchema } from './fields.ts';
 
 export const imaginedRequestSchema = z
@@ -39,13 +39,18 @@ export const simulationSchema = z
           policy: z.string(),
           targetType: z.enum(TARGET_TYPES).meta({ description: 'What the policy is attached to' }),
           rule: ruleTypeSchema,
+          position: z.int().meta({ description: 'Of the rule in its policy, from 0' }),
+          settings: ruleSchema,
           allowed: z
             .boolean()
             .meta({ description: 'Of a rate_limit true: only a request tells, since it counts' }),
           used: z.int().optional().meta({ description: 'Uses of a max_usage rule so far' }),
         }),
       )
-      .meta({ description: 'Every rule of the enabled policies, in the order in which denials are named' }),
+      .meta({
+        description:
+          'Every rule of the enabled policies, in the order of evaluation, which is that in which denials are named',
+      }),
   })
   .meta({ id: 'Simulation' });
 
@@ -61,7 +66,10 @@ export function toSimulationView(
     at,
     ip: ip ?? null,
     country: country ?? null,
-    rules: [...rules],
+    rules: rules.map(({ settings, ...rule }) => ({
+      ...rule,
+      settings: settings as z.output<typeof ruleSchema>,
+    })),
   };
 }
 
