@@ -10,8 +10,11 @@ const MCP_PATH = '/api/agents/mcp';
 const accessTokenIn = async (answer: Response): Promise<string> =>
   ((await answer.json()) as { token: { accessToken: string } }).token.accessToken;
 
-/** The demo's agent: what it can ask the control plane with its key and nothing else. */
-export function demoAgent({ admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'controlPlaneUrl'>) {
+/** An agent of the demo: what it can ask the control plane with its key and nothing else. */
+export function demoAgent(
+  { admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'controlPlaneUrl'>,
+  settings: { readonly name: string; readonly description?: string },
+) {
   let made = { id: '', key: '' };
   const get = (path: string, redirect: Redirect): Promise<Response> =>
     fetch(controlPlaneUrl + path, { headers: { authorization: `Bearer ${made.key}` }, redirect });
@@ -21,7 +24,7 @@ export function demoAgent({ admin, controlPlaneUrl }: Pick<Pair, 'admin' | 'cont
     /** Before that it has neither id nor key. */
     make: async (): Promise<string> => {
       const answer = await admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', {
-        name: 'demo',
+        ...settings,
         mcpEnabled: true,
       });
       made = { id: answer.agent.id, key: answer.apiKey };

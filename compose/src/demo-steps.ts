@@ -32,7 +32,7 @@ export async function demoSteps(pair: DemoPair, outside: DemoOutside, step: Narr
   const holder = createSealingKey();
   const { first, others, sealed } = await demoCredentials(holder.publicJwk, outside);
   const plain = [first, ...others];
-  const agent = demoAgent(pair);
+  const agent = demoAgent(pair, { name: 'demo' });
   const grant = (serviceName: string, expiresInSeconds: number): Promise<unknown> =>
     admin.call('POST', `/api/agents/${agent.id()}/grants`, { serviceName, expiresInSeconds });
 

@@ -5,11 +5,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programEnv } from '@svault/test-kit/program-env';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const DEMO = fileURLToPath(new URL('../src/demo.ts', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'svault-test-'));
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svault-test-'));
+});
 afterEach(() => rmSync(folder, { recursive: true }));
+
+const startDemo = (...words: readonly string[]) =>
+  spawn(process.execPath, [DEMO, ...words], {
+    cwd: folder,
+    env: programEnv({ TMPDIR: folder }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, as a terminal makes one, to which Ctrl-C goes.
+    detached: true,
+  });
 
 /** What each step must have come to, in their order. */
 const STEPS = [
@@ -41,11 +53,7 @@ const STEPS = [
 ] as const;
 
 test('every step of the demo succeeds, and nothing is left behind', { timeout: 90_000 }, async () => {
-  const child = spawn(process.execPath, [DEMO], {
-    cwd: folder,
-    env: programEnv({ TMPDIR: folder }),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = startDemo();
   const [out, err, [code]] = await Promise.all([
     child.stdout.setEncoding('utf8').toArray(),
     child.stderr.setEncoding('utf8').toArray(),
@@ -59,6 +67,46 @@ test('every step of the demo succeeds, and nothing is left behind', { timeout: 9
     expect(steps[index]).toContain(title);
     expect(steps[index]).toMatch(result);
   }
-  expect(told).toMatch(/Every step did what it should\.\n$/);
+  expect(told).toMatch(/Every step did what it should\.\n.*: npm run demo -- --keep\n$/);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test('with --keep it stays up with a filled account, signs its owner in, and ends cleanly at Ctrl-C', async () => {
+  const child = startDemo('--keep');
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  let err = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  let told = '';
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    told += String(text);
+    if (told.includes('Ctrl-C stops')) break;
+  }
+  expect(told + err).toContain('Ctrl-C stops');
+  const { origin, searchParams } = new URL(/http\S+\/login\/link\?token=\S+/.exec(told)?.[0] ?? '');
+  const signedIn = await fetch(`${origin}/api/login/link`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: searchParams.get('token') }),
+  });
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const overview = (await (await fetch(`${origin}/api/overview`, { headers: { cookie } })).json()) as object;
+  expect(overview).toMatchObject({
+    agents: { active: 6, suspended: 1 },
+    tokens: 17,
+    policies: 5,
+    webhook: { bound: true, online: true },
+    vault: { locked: false },
+  });
+  process.kill(-(child.pid ?? 0), 'SIGINT');
+  expect(await closed).toEqual([0, null]);
+  expect([err, readdirSync(folder)]).toEqual(['', []]);
+});
+
+test('a word that it does not know is answered with its usage', async () => {
+  const child = startDemo('--kept');
+  const [err, [code]] = await Promise.all([
+    child.stderr.setEncoding('utf8').toArray(),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  expect([code, err.join('')]).toEqual([2, expect.stringMatching(/^Usage: npm run demo .*\n.* --keep /)]);
 });
