@@ -33,6 +33,7 @@ const OPERATIONS_ELSEWHERE: Readonly<Record<string, string>> = {
   bindWebhook: 'svault webhook bind: webhook-bind.test.ts',
   signInByLink: 'opens a session of a browser; people use the page, programs an admin key',
   signInByPassword: 'opens a session of a browser; svault login opens that page',
+  exportAuditLog: 'a file for a browser or curl; svault audit --json pages through the list',
   streamAuditEvents: 'for pages and programs; svault audit --follow reads the list, for its filters',
   readReachMatrix: 'the table of the console; svault reach lists the same pairs',
   getSetup: 'the first steps of the console’s guide; each step has a command',

@@ -26,6 +26,18 @@ export interface Probe {
 }
 
 const PAGE = { names: { 'query.cursor': 'cursor' }, silent: ['query.limit'] } as const;
+const LOG = {
+  names: {
+    'query.agentId': 'agent',
+    'query.serviceName': 'token',
+    'query.proxyId': 'proxy',
+    'query.userId': 'member',
+  },
+  silent: [
+    ...['query.eventType', 'query.outcome', 'query.from', 'query.to'],
+    ...['query.channel', 'query.address', 'query.requestId'],
+  ],
+} as const;
 const AGENT = { names: { 'path.id': 'agent' } } as const;
 const TOKEN = { names: { 'path.serviceName': 'token' } } as const;
 const FOLDER = { names: { 'path.id': 'folder' } } as const;
@@ -130,18 +142,11 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   rotateWebhookSecret: NOTHING,
 
   listAuditEvents: {
-    names: {
-      'query.agentId': 'agent',
-      'query.serviceName': 'token',
-      'query.proxyId': 'proxy',
-      'query.userId': 'member',
-    },
+    ...LOG,
     // A cursor of this list is a position in one's own log.
-    silent: [
-      ...['query.limit', 'query.cursor', 'query.eventType', 'query.outcome', 'query.from', 'query.to'],
-      ...['query.channel', 'query.address', 'query.requestId', 'query.delivery'],
-    ],
+    silent: [...LOG.silent, 'query.limit', 'query.cursor', 'query.delivery'],
   },
+  exportAuditLog: { ...LOG, silent: [...LOG.silent, 'query.format'] },
   verifyAuditLog: NOTHING,
   // A number is a position in one's own log.
   streamAuditEvents: { says: { 'query.after': 0 } },

@@ -997,6 +997,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Take out the events that a filter matches, newest first, as JSON lines or CSV */
+        get: operations["exportAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit": {
         parameters: {
             query?: never;
@@ -9947,6 +9964,80 @@ export interface operations {
             };
         };
     };
+    exportAuditLog: {
+        parameters: {
+            query?: {
+                agentId?: string;
+                serviceName?: string;
+                proxyId?: string;
+                userId?: string;
+                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED";
+                outcome?: "success" | "denied" | "rate_limited" | "error";
+                channel?: "rest" | "mcp" | "proxy" | "cli" | "console";
+                /** @description As the events have it, without a range */
+                address?: string;
+                requestId?: string;
+                /** @description Inclusive */
+                from?: string;
+                /** @description Exclusive */
+                to?: string;
+                /** @description jsonl unless given: one event a line. csv: a text that a spreadsheet would calculate has an apostrophe before it */
+                format?: "jsonl" | "csv";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": components["schemas"]["AuditEvent"];
+                    "text/csv": components["schemas"]["AuditEvent"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMITED */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listAuditEvents: {
         parameters: {
             query?: {
@@ -9964,12 +10055,12 @@ export interface operations {
                 /** @description As the events have it, without a range */
                 address?: string;
                 requestId?: string;
-                /** @description true: asks the webhook what became of the tickets of this page */
-                delivery?: "true" | "false";
                 /** @description Inclusive */
                 from?: string;
                 /** @description Exclusive */
                 to?: string;
+                /** @description true: asks the webhook what became of the tickets of this page */
+                delivery?: "true" | "false";
             };
             header?: never;
             path?: never;

@@ -60,7 +60,7 @@ export const auditEventSchema = z
 
 export const auditPageSchema = pageSchema(auditEventSchema);
 
-type AuditEventView = z.output<typeof auditEventSchema>;
+export type AuditEventView = z.output<typeof auditEventSchema>;
 
 /** An event without the names of what it refers to. */
 export function toAuditView({ vaultId: _own, detail, ...event }: AuditEvent): AuditEventView {

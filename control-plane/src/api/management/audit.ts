@@ -1,37 +1,20 @@
-import { type Id, formatTime, parseTime } from '@svault/shared';
-import { OUTCOMES } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
 import { createLogVerification } from '../../audit/verify.ts';
-import { AUDIT_EVENT_TYPES } from '../../core/audit-event.ts';
-import type { AuditFilter } from '../../core/audit-store.ts';
 import { invalidArgument } from '../../core/errors.ts';
-import { CHANNELS } from '../../core/origin.ts';
+import { auditFilterQuery, toAuditFilter } from './audit-filter.ts';
 import { auditPageSchema, viewsOf } from './audit-view.ts';
 import type { Needs } from './dependencies.ts';
-import { idSchema, pageQuery, pageRequest, serviceNameSchema, timeInputSchema } from './fields.ts';
+import { pageQuery, pageRequest } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const timeQuery = timeInputSchema.optional();
-
-/** An id or name that nothing has matches no event. */
 const auditQuery = z.strictObject({
   ...pageQuery,
-  agentId: idSchema('agt').optional(),
-  serviceName: serviceNameSchema.optional(),
-  proxyId: idSchema('prx').optional(),
-  userId: idSchema('usr').optional(),
-  eventType: z.enum(AUDIT_EVENT_TYPES).optional(),
-  outcome: z.enum(OUTCOMES).optional(),
-  channel: z.enum(CHANNELS).optional(),
-  address: z.string().max(64).optional().meta({ description: 'As the events have it, without a range' }),
-  requestId: idSchema('req').optional(),
+  ...auditFilterQuery,
   delivery: z
     .enum(['true', 'false'])
     .optional()
     .meta({ description: 'true: asks the webhook what became of the tickets of this page' }),
-  from: timeQuery.meta({ description: 'Inclusive' }),
-  to: timeQuery.meta({ description: 'Exclusive' }),
 });
 
 const logVerdictSchema = z
@@ -43,20 +26,6 @@ const logVerdictSchema = z
     problem: z.enum(['missing', 'changed', 'cut', 'added']).optional(),
   })
   .meta({ id: 'AuditVerdict' });
-
-/** Times in the form in which events have theirs, so that text compares as time. */
-function toAuditFilter(query: z.output<typeof auditQuery>): AuditFilter {
-  const { agentId, proxyId, userId, from, to, serviceName, eventType, outcome, channel, address, requestId } =
-    query;
-  return {
-    ...{ serviceName, eventType, outcome, channel, address, requestId },
-    agentId: agentId as Id<'agt'> | undefined,
-    proxyId: proxyId as Id<'prx'> | undefined,
-    userId: userId as Id<'usr'> | undefined,
-    from: written(from),
-    to: written(to),
-  };
-}
 
 /**
  * The page of the log that a query asks for.
@@ -73,11 +42,6 @@ export function logPageRequest(query: Parameters<typeof pageRequest>[0]): {
   if (!/^[1-9][0-9]{0,14}$/.test(seq))
     throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
   return { limit, before: Number(seq) };
-}
-
-function written(time: string | undefined): string | undefined {
-  const ms = time === undefined ? undefined : parseTime(time);
-  return ms === undefined ? undefined : formatTime(ms);
 }
 
 /** The account's log, newest first, and the proof that it was not changed. */

@@ -15,7 +15,7 @@ import { BODY_LIMITS, parseInput, readJsonBody } from './parse-input.ts';
 import { isSameOrigin, crossOriginError } from '../http/origin-check.ts';
 import type { Exchange, ManagementRoute } from './route-definition.ts';
 import { type EventFeed, sendEvents } from './send-events.ts';
-import { streamJson } from './stream-json.ts';
+import { streamText } from './stream-text.ts';
 import type { RouteLimits } from '../http/route-limits.ts';
 
 type MountDependencies = Needs<
@@ -157,6 +157,6 @@ function parseParts(
 async function send(res: Response, route: ManagementRoute, result: unknown): Promise<void> {
   const { response: shape } = route;
   if (shape.status === 204) return void res.status(204).end();
-  if (!('schema' in shape)) return streamJson(res, result as AsyncIterable<string>);
+  if (!('schema' in shape)) return streamText(res, result as AsyncIterable<string>);
   res.status(shape.status).json(shape.schema.parse(result));
 }

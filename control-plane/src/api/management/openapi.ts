@@ -82,7 +82,8 @@ function contentOf(response: ManagementRoute['response']): object {
   // The schema is that of an event's data.
   if ('events' in response) return { content: { 'text/event-stream': { schema: response.events } } };
   const schema = 'schema' in response ? response.schema : response.streams;
-  return { content: { 'application/json': { schema } } };
+  const types = ('types' in response && response.types) || ['application/json'];
+  return { content: Object.fromEntries(types.map((type) => [type, { schema }])) };
 }
 
 /** The errors that a route's shape implies, and those that it names, grouped by status. */

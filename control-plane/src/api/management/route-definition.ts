@@ -35,8 +35,11 @@ interface SignedInInput<Params, Query, Body> extends Parsed<Params, Query, Body>
 type ResponseShape<Result> =
   | { readonly status: 200 | 201; readonly schema: z.ZodType<Result> }
   | { readonly status: 204 }
-  /** The handler returns an `AsyncIterable<string>`: the parts of a JSON text of this shape, taken as they are sent. */
-  | { readonly status: 200; readonly streams: z.ZodType }
+  /**
+   * The handler returns an `AsyncIterable<string>`: the parts of a text of this shape, taken as they are sent. It is JSON, or
+   * of one of these types, which the handler sets.
+   */
+  | { readonly status: 200; readonly streams: z.ZodType; readonly types?: readonly string[] }
   /** The handler returns an `EventFeed`: server-sent events whose data has this shape, until the principal may not read. */
   | { readonly status: 200; readonly events: z.ZodType };
 

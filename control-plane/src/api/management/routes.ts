@@ -4,6 +4,7 @@ import { createAccountRoutes } from './account.ts';
 import { createActivitySeriesRoutes } from './activity-series.ts';
 import { createAgentRoutes } from './agents.ts';
 import { createAuditEventRoutes } from './audit-events.ts';
+import { createAuditExportRoute } from './audit-export.ts';
 import { createAuditRoutes } from './audit.ts';
 import { createManagementAuthenticator } from './authenticate-management.ts';
 import type { ManagementDependencies } from './dependencies.ts';
@@ -47,6 +48,8 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createReachRoutes(dependencies),
     ...createVaultRoutes(dependencies),
     ...createWebhookRoutes(dependencies),
+    // Before a route by `/api/audit/{…}`, which its path would fit too.
+    createAuditExportRoute(dependencies),
     ...createAuditRoutes(dependencies),
     ...createAuditEventRoutes(dependencies),
   ];

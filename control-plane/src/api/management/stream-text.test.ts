@@ -7,7 +7,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import express from 'express';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ERROR_STATUS } from '../http/errors.ts';
-import { streamJson } from './stream-json.ts';
+import { streamText } from './stream-text.ts';
 
 /** What the next request is answered with. */
 let parts: () => AsyncIterable<string>;
@@ -18,7 +18,7 @@ let url: string;
 beforeEach(async () => {
   stalledMs = undefined;
   const app = express()
-    .get('/', (_req, res) => streamJson(res, parts(), stalledMs))
+    .get('/', (_req, res) => streamText(res, parts(), stalledMs))
     .use(
       errorHandler({
         statusOf: ERROR_STATUS,
@@ -73,7 +73,7 @@ async function rest(text: { readonly made: number }): Promise<number> {
   return text.made;
 }
 
-test('streamJson sends the parts in order, as JSON', async () => {
+test('streamText sends the parts in order, as JSON', async () => {
   parts = async function* () {
     yield '{"a":[';
     yield '1';
@@ -85,6 +85,13 @@ test('streamJson sends the parts in order, as JSON', async () => {
     'application/json; charset=utf-8',
   ]);
   expect(await response.json()).toEqual({ a: [1, 2] });
+});
+
+test('streamText answers HEAD without the text', async () => {
+  const text = endless();
+  parts = text.parts;
+  expect((await fetch(url, { method: 'HEAD' })).headers.get('content-type')).toContain('application/json');
+  expect(text).toMatchObject({ made: 0, ended: true });
 });
 
 describe('a client', () => {

@@ -6,18 +6,24 @@ import type { Response } from 'express';
 const STALLED_MS = 60_000;
 
 /**
- * Sends a JSON text as its parts are made. Each part is asked for when there is room for it, so that a slow client costs
- * no memory; a client that goes, or stalls, ends the making. What fails before the first part is answered like any other
- * failure; later it breaks the connection, and the text that was sent is no JSON.
+ * Sends a text as its parts are made; it is JSON where no other `Content-Type` is set. Each part is asked for when there is
+ * room for it, so that a slow client costs no memory; a client that goes, or stalls, ends the making. What fails before the
+ * first part is answered like any other failure; later it breaks the connection, so that no client takes it for the whole.
  */
-export async function streamJson(
+export async function streamText(
   res: Response,
   parts: AsyncIterable<string>,
   stalledMs = STALLED_MS,
 ): Promise<void> {
   const iterator = parts[Symbol.asyncIterator]();
   const first = await iterator.next();
-  res.status(200).type('application/json');
+  res.status(200);
+  if (!res.hasHeader('content-type')) res.type('application/json');
+  // Nobody reads what a text that can be of any size would say.
+  if (res.req.method === 'HEAD') {
+    await iterator.return?.();
+    return void res.end();
+  }
   res.setTimeout(stalledMs, () => res.destroy());
   const all = async function* (): AsyncGenerator<string> {
     try {
