@@ -383,10 +383,9 @@ test('the database has these columns only, none of which can hold a credential',
   expect(columns).toMatchInlineSnapshot(`
     {
       "activity_counts": "vault_id agent_id bucket starts_at outcome requests",
-      "activity_cursors": "vault_id counted_seq",
       "admin_keys": "id vault_id user_id name origin key_hash key_prefix created_at last_used_at",
       "agents": "id vault_id owner_id name name_hash description status mcp_enabled sealing_key_thumbprint key_hash key_prefix key_wrapped created_at last_used_at",
-      "audit_chains": "vault_id head_seq head_hash start_seq start_hash shipped_seq",
+      "audit_chains": "vault_id head_seq head_hash start_seq start_hash shipped_seq counted_seq",
       "audit_events": "vault_id seq id event_type outcome occurred_at agent_id proxy_id user_id service_name event_count detail request_id channel address authenticated_by user_agent hash",
       "cli_logins": "id code_challenge redirect_uri user_code client address expires_at vault_id user_id code_hash address_group bytes asked_at",
       "cli_sessions": "session_id refresh_hash access_hash access_expires_at former_refresh_hash former_access_hash former_access_expires_at rotated_at rotation_seed_wrapped",

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Id } from '@svault/shared';
-import { type AuditEvent, CREDENTIAL_REQUESTS } from '../core/audit-event.ts';
+import { type AuditEvent, isCredentialRequest } from '../core/audit-event.ts';
 import type { AuditStore } from '../core/audit-store.ts';
 
 /** The newest credential requests of a vault's log. */
@@ -31,7 +31,7 @@ export async function readRecentRequests(
     const { events: rows, reached } = await log.scan(vaultId, {}, { limit: ROWS_PER_SCAN, before });
     for (const event of rows) {
       if (events.length === MAX_EVENTS) return { events, since, isComplete: false };
-      if (isRequest(event)) events.push(event);
+      if (isCredentialRequest(event)) events.push(event);
       since = event.timestamp;
     }
     if (reached === undefined) return { events, since, isComplete: true };
@@ -39,7 +39,3 @@ export async function readRecentRequests(
   }
   return { events, since, isComplete: false };
 }
-
-/** A rejection by the upstream is a second event of a request that was forwarded. */
-const isRequest = ({ eventType, detail }: AuditEvent): boolean =>
-  CREDENTIAL_REQUESTS.includes(eventType) && detail?.['code'] !== 'UPSTREAM_UNAUTHORIZED';

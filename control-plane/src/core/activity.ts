@@ -29,55 +29,80 @@ export interface ActivityCount {
   readonly requests: number;
 }
 
-/** How far the log of a vault is counted. */
-export interface CountingProgress {
+/** Outcomes of the credential requests of agents and proxies. */
+export interface ActivityCounts {
+  readonly accesses: number;
+  readonly denied: number;
+  readonly rateLimited: number;
+  readonly errors: number;
+}
+
+const MEMBERS: Readonly<Record<Outcome, keyof ActivityCounts>> = {
+  success: 'accesses',
+  denied: 'denied',
+  rate_limited: 'rateLimited',
+  error: 'errors',
+};
+
+/** The requests of each outcome. */
+export function sumByOutcome(counts: Iterable<Pick<ActivityCount, 'outcome' | 'requests'>>): ActivityCounts {
+  const sum = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
+  for (const { outcome, requests } of counts) sum[MEMBERS[outcome]] += requests;
+  return sum;
+}
+
+/** A vault with events that are not counted yet. */
+interface CountingBacklog {
   readonly vaultId: Id<'vlt'>;
   /** The last event that is in the counts; 0 where none is. */
   readonly countedSeq: number;
-  readonly headSeq: number;
 }
 
-/** Counts of credential requests by time. A background job makes them from the log; a request adds what is not counted yet. */
+/** A step of the counting began where the counts no longer end: another process was faster. Its transaction is undone. */
+export class AlreadyCounted extends Error {}
+
+/** Counts of credential requests by time, which a background job makes from the log. */
 export interface ActivityStore {
-  /** Vaults with a log, by id; only ids above `after`. */
-  progress(page: {
+  /** Vaults with events above their cursor, by id; only ids above `after`. */
+  backlog(page: {
     readonly after: Id<'vlt'> | undefined;
     readonly limit: number;
-  }): Promise<readonly CountingProgress[]>;
-
-  progressOf(vaultId: Id<'vlt'>): Promise<Omit<CountingProgress, 'vaultId'>>;
+  }): Promise<readonly CountingBacklog[]>;
 
   /**
    * Adds the counts of the events above `from` up to and including `to`. Within a transaction only.
    *
-   * @returns false, with nothing added, where the counts no longer end at `from`: another process has added them
+   * @throws AlreadyCounted
    */
   add(
     vaultId: Id<'vlt'>,
     step: { readonly from: number; readonly to: number; readonly counts: readonly ActivityCount[] },
-  ): Promise<boolean>;
+  ): Promise<void>;
 
   /**
-   * Requests at times from `from` (inclusive) to `to` (exclusive), both starts of buckets: the counts, and the events behind
-   * them that are not counted yet, as of one moment.
+   * The counts in buckets that start from `from` (inclusive) to `to` (exclusive), and as of the same moment the last event
+   * that is in them and the last one of the log.
    *
-   * @param request.uncounted how many of those events are read at most, the oldest first
+   * @param request.agentIds undefined: those of the whole account
    */
   read(
     vaultId: Id<'vlt'>,
     request: {
-      readonly agentId: Id<'agt'> | undefined;
+      readonly agentIds: readonly Id<'agt'>[] | undefined;
       readonly bucket: CountedBucket;
       readonly from: string;
       readonly to: string;
-      readonly uncounted: number;
     },
-  ): Promise<readonly { readonly at: string; readonly outcome: string; readonly requests: number }[]>;
+  ): Promise<{
+    readonly counts: readonly ActivityCount[];
+    readonly countedSeq: number;
+    readonly headSeq: number;
+  }>;
 
   /**
-   * Removes the counts of all vaults in the oldest bucket, where it starts before a time.
+   * Removes counts of buckets that start before a time, the oldest first.
    *
-   * @returns false where none does
+   * @returns whether more may be left
    */
-  removeOldest(bucket: CountedBucket, before: string): Promise<boolean>;
+  removeOld(bucket: CountedBucket, before: string, limit: number): Promise<boolean>;
 }

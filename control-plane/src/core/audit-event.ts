@@ -59,11 +59,14 @@ export const AUDIT_EVENT_TYPES = [
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
-/** Types of events that report a request for a credential. */
-export const CREDENTIAL_REQUESTS: readonly AuditEventType[] = [
-  'AGENT_CREDENTIAL_ACCESS',
-  'PROXY_CREDENTIAL_USE',
-];
+const CREDENTIAL_REQUESTS: readonly AuditEventType[] = ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'];
+
+/** Whether an event reports a request for a credential. A rejection by the upstream is a second event of one that was forwarded. */
+export const isCredentialRequest = ({
+  eventType,
+  detail,
+}: Pick<NewAuditEvent, 'detail' | 'eventType'>): boolean =>
+  CREDENTIAL_REQUESTS.includes(eventType) && detail?.['code'] !== 'UPSTREAM_UNAUTHORIZED';
 
 /**
  * Events of uses, sign-ins, reads and of what no decision about an access reads: folders, providers, admin keys, members who

@@ -59,22 +59,6 @@ export interface AuditStore {
     page: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ readonly events: readonly AuditEvent[]; readonly reached: number | undefined }>;
 
-  /**
-   * Counts the credential requests among the newest rows, each event by its `count`.
-   *
-   * @param request.since `YYYY-MM-DDTHH:MM:SS.sssZ`; earlier events are not counted
-   * @returns the counts and the range of the rows; no range where there were fewer than `rows`. After a change of the
-   *   clock the rows' times are in no order
-   */
-  countActivity(
-    vaultId: Id<'vlt'>,
-    request: { readonly since: string; readonly before: number | undefined; readonly rows: number },
-  ): Promise<{
-    readonly counts: ActivityCounts;
-    readonly rows:
-      { readonly firstSeq: number; readonly oldestAt: string; readonly newestAt: string } | undefined;
-  }>;
-
   /** Events above a number, oldest first. */
   after(vaultId: Id<'vlt'>, seq: number, limit: number): Promise<readonly AuditEvent[]>;
 
@@ -108,12 +92,4 @@ export interface AuditStore {
    * @returns false, with nothing moved, where it is no longer at `from`: another process has shipped
    */
   markShipped(vaultId: Id<'vlt'>, from: number, to: number): Promise<boolean>;
-}
-
-/** Outcomes of the credential requests of agents and proxies. */
-export interface ActivityCounts {
-  readonly accesses: number;
-  readonly denied: number;
-  readonly rateLimited: number;
-  readonly errors: number;
 }

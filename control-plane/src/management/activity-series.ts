@@ -1,8 +1,8 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
-import { countsKeptMs } from '../audit/activity-counting.ts';
-import { type ActivityStore, type Bucket, startOf } from '../core/activity.ts';
-import type { ActivityCounts } from '../core/audit-store.ts';
+import { countsKeptMs, readActivity } from '../audit/activity.ts';
+import { type ActivityCounts, type Bucket, startOf, sumByOutcome } from '../core/activity.ts';
 import { invalidArgument } from '../core/errors.ts';
+import type { Stores } from '../core/stores.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -20,9 +20,6 @@ export const BUCKETS: Readonly<Record<Bucket, BucketLimits>> = {
   hour: { ms: 60 * MINUTE_MS, max: 168, usual: 24 },
   day: { ms: 24 * 60 * MINUTE_MS, max: 90, usual: 30 },
 };
-
-/** Events that the background job has not counted yet and a request reads: a few milliseconds, and seconds of a busy log. */
-const MAX_UNCOUNTED = 5_000;
 
 /** A list of buckets without gaps. */
 export interface ActivitySeries {
@@ -53,49 +50,30 @@ interface SeriesRequest {
  */
 export async function readActivitySeries(
   dependencies: {
-    readonly activity: Pick<ActivityStore, 'progressOf' | 'read'>;
+    readonly stores: Pick<Stores, 'activity' | 'audit'>;
     readonly auditRetentionDays: number | undefined;
     readonly clock: Clock;
   },
   vaultId: Id<'vlt'>,
   request: SeriesRequest,
 ): Promise<ActivitySeries> {
-  const { activity, auditRetentionDays, clock } = dependencies;
+  const { stores, auditRetentionDays, clock } = dependencies;
   const { bucket, agentId } = request;
   const nowMs = clock.now();
   const starts = startsOf(request, nowMs);
   const [from = ''] = starts;
   const to = formatTime(Date.parse(from) + starts.length * BUCKETS[bucket].ms);
   const counted = bucket === 'minute' ? 'minute' : 'hour';
-  const keptMs = countsKeptMs(counted, auditRetentionDays);
-  const keptSince = keptMs === undefined ? from : formatTime(nowMs - keptMs);
-
-  // Before the counts are read: what is written in between may be missing, and what was there is not.
-  const { countedSeq, headSeq } = await activity.progressOf(vaultId);
-  const uncounted = MAX_UNCOUNTED;
-  const rows = await activity.read(vaultId, { agentId, bucket: counted, from, to, uncounted });
-
-  const counts = new Map(
-    starts.map((start) => [start, { start, accesses: 0, denied: 0, rateLimited: 0, errors: 0 }]),
-  );
-  for (const { at, outcome, requests } of rows) {
-    const [sum, name] = [counts.get(startOf(bucket, at)), MEMBERS[outcome]];
-    if (sum !== undefined && name !== undefined) sum[name] += requests;
-  }
+  const keptSince = formatTime(nowMs - countsKeptMs(counted, auditRetentionDays));
+  const agentIds = agentId && [agentId];
+  const { counts, complete } = await readActivity(stores, vaultId, { agentIds, bucket: counted, from, to });
+  const byStart = Map.groupBy(counts, ({ startsAt }) => startOf(bucket, startsAt));
   return {
-    ...{ bucket, from, to },
+    ...{ bucket, from, to, complete },
     since: keptSince > from ? keptSince : from,
-    complete: headSeq - countedSeq <= MAX_UNCOUNTED,
-    buckets: [...counts.values()],
+    buckets: starts.map((start) => ({ start, ...sumByOutcome(byStart.get(start) ?? []) })),
   };
 }
-
-const MEMBERS: Readonly<Record<string, keyof ActivityCounts>> = {
-  success: 'accesses',
-  denied: 'denied',
-  rate_limited: 'rateLimited',
-  error: 'errors',
-};
 
 /** The starts of all buckets that the requested times touch; up to the present one unless the request says otherwise. */
 function startsOf({ bucket, fromMs, toMs }: SeriesRequest, nowMs: number): readonly string[] {

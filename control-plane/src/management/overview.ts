@@ -1,5 +1,6 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
-import { readActivity } from '../audit/activity-summary.ts';
+import { lastHours, readActivity } from '../audit/activity.ts';
+import { sumByOutcome } from '../core/activity.ts';
 import type { Actor } from '../core/actor.ts';
 import type { AuditStore } from '../core/audit-store.ts';
 import type { Stores } from '../core/stores.ts';
@@ -16,7 +17,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** The first page of the dashboard; it costs the same for accounts of every size. */
 export async function readOverview(
   dependencies: {
-    readonly stores: Pick<Stores, 'audit' | 'overview' | 'vaults' | 'webhookLinks'>;
+    readonly stores: Pick<Stores, 'activity' | 'audit' | 'overview' | 'vaults' | 'webhookLinks'>;
     readonly limiter: Pick<Limiter, 'lockouts'>;
     readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
     readonly clock: Clock;
@@ -28,10 +29,14 @@ export async function readOverview(
   const nowMs = clock.now();
   const [now, soon] = [formatTime(nowMs), formatTime(nowMs + DAY_MS)];
   const link = await stores.webhookLinks.find(vaultId);
+  const lastDay = lastHours(24, nowMs);
+  const { counts: activity, complete } = await readActivity(stores, vaultId, {
+    ...{ agentIds: undefined, bucket: 'hour', ...lastDay },
+  });
   return {
     vault: await ownVault(stores, actor),
     counts: await stores.overview.counts(vaultId, { now, soon, upTo: COUNTED_UP_TO }),
-    activity: await readActivity(stores.audit, vaultId, formatTime(nowMs - DAY_MS)),
+    activity: { since: lastDay.from, complete, ...sumByOutcome(activity) },
     // It is not called for this: it counts as online until it is known to be offline.
     webhook: link && {
       online: status.offlineForSeconds(vaultId) === 0,

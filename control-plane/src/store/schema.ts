@@ -73,7 +73,6 @@ export interface Schema {
   audit_events: AuditEventRow;
   audit_chains: AuditChainRow;
   activity_counts: ActivityCountRow;
-  activity_cursors: { vault_id: Id<'vlt'>; counted_seq: number };
   webhook_links: WebhookLinkRow;
   webhook_log_heads: RowOf<LogHead> & { vault_id: Id<'vlt'>; webhook_id: string; seen_at: TimeText };
 }
@@ -167,6 +166,8 @@ interface AuditChainRow {
   start_seq: number;
   start_hash: string;
   shipped_seq: number;
+  /** The last event that is in `activity_counts`. */
+  counted_seq: Generated<number>;
 }
 
 interface ActivityCountRow {

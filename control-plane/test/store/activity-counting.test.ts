@@ -3,7 +3,8 @@ import { type Id, ManualClock, newId } from '@svault/shared';
 import type { Outcome } from '@svault/shared/schemas';
 import { beforeEach, expect, it } from 'vitest';
 import { createActivityCounting } from '../../src/audit/activity-counting.ts';
-import type { Bucket } from '../../src/core/activity.ts';
+import { AlreadyCounted, type Bucket } from '../../src/core/activity.ts';
+import { readRecentRequests } from '../../src/audit/recent-requests.ts';
 import type { NewAuditEvent } from '../../src/core/audit-event.ts';
 import { readActivitySeries } from '../../src/management/activity-series.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -36,12 +37,17 @@ const events = (count: number, outcome: Outcome, more: Partial<NewAuditEvent> = 
 const write = (written: readonly NewAuditEvent[]): Promise<void> =>
   database.unitOfWork.run(vaultId, ({ audit }) => audit.appendAll(written));
 
+/** The vaults with events that are not counted: of this test. */
+const backlog = async () =>
+  (await database.stores.activity.backlog({ after: undefined, limit: 100 })).filter(
+    (vault) => vault.vaultId === vaultId,
+  );
+
 const read = (
   request: { bucket?: Bucket; agentId?: Id<'agt'>; fromMs?: number; toMs?: number; of?: Id<'vlt'> } = {},
 ) => {
   const { bucket = 'hour', agentId, fromMs, toMs, of = vaultId } = request;
-  const { activity } = database.stores;
-  const dependencies = { activity, auditRetentionDays: undefined, clock };
+  const dependencies = { stores: database.stores, auditRetentionDays: undefined, clock };
   return readActivitySeries(dependencies, of, { bucket, agentId, fromMs, toMs });
 };
 /** The buckets that are not empty: accesses, denied, rate limited and errors. */
@@ -79,12 +85,13 @@ it('each credential request counts once, whether it is counted already, and howe
   };
   await expectNumbers();
   await Promise.all([counting().count(), counting().count(), counting().count()]);
-  expect(await database.stores.activity.progressOf(vaultId)).toEqual({ countedSeq: 715, headSeq: 715 });
+  expect(await backlog()).toEqual([]);
   await expectNumbers();
   await counting().count();
   await expectNumbers();
 
   await write(events(5, 'success', { agentId: two }));
+  expect(await backlog()).toEqual([{ vaultId, countedSeq: 715 }]);
   expect(await numbers()).toEqual({ '2026-11-20T12:00:00.000Z': [705, 3, 40, 2] });
   await counting().count();
   expect(await numbers()).toEqual({ '2026-11-20T12:00:00.000Z': [705, 3, 40, 2] });
@@ -97,11 +104,11 @@ it('a step that starts where another process has counted adds nothing', async ()
     database.unitOfWork.runAcross(({ activity }) =>
       activity.add(vaultId, { from, to, counts: [{ ...count, outcome: 'denied', requests: to - from }] }),
     );
-  expect(await add(0, 3)).toBe(true);
-  expect(await add(0, 4)).toBe(false);
-  expect(await add(4, 5)).toBe(false);
+  await add(0, 3);
+  await expect(add(0, 4)).rejects.toThrow(AlreadyCounted);
+  await expect(add(4, 5)).rejects.toThrow(AlreadyCounted);
   expect(await numbers()).toEqual({ '2026-11-20T12:00:00.000Z': [0, 4, 0, 0] });
-  expect(await add(3, 4)).toBe(true);
+  await add(3, 4);
   expect(await numbers()).toEqual({ '2026-11-20T12:00:00.000Z': [0, 4, 0, 0] });
 });
 
@@ -146,7 +153,7 @@ it('a series of a log that is far behind in its counting reads the oldest part o
   expect(await numbers()).toEqual({ '2026-11-20T12:00:00.000Z': [4_999, 2, 0, 0] });
 });
 
-it('counts of minutes are kept for two days, those of hours as long as the log', async () => {
+it('counts of minutes are kept for two days, those of hours as long as the log and 400 days at most', async () => {
   await write(events(1, 'success'));
   await counting().count();
   const window = { fromMs: AT, toMs: AT + HOUR };
@@ -170,4 +177,43 @@ it('counts of minutes are kept for two days, those of hours as long as the log',
   expect(await numbers(window)).toEqual(hour);
   await counting(30).removeOld();
   expect(await numbers(window)).toEqual({});
+
+  clock.jump(-30 * DAY - 1);
+  await write(events(1, 'success', { agentId: newId('agt') }));
+  await counting().count();
+  clock.jump(400 * DAY - HOUR / 2);
+  await counting().removeOld();
+  expect(await numbers(window)).toEqual(hour);
+  clock.jump(1);
+  await counting().removeOld();
+  expect(await numbers(window)).toEqual({});
+});
+
+it('old counts are removed in short steps, until none is left', async () => {
+  for (let step = 0; step < 4; step++)
+    await write(Array.from({ length: 400 }, () => events(1, 'denied', { agentId: newId('agt') })).flat());
+  await counting().count();
+  clock.jump(3 * DAY);
+  const { activity } = database.stores;
+  const before = '2026-11-20T12:31:00.000Z';
+  expect(await activity.removeOld('minute', before, 1_000)).toBe(true);
+  await counting().removeOld();
+  expect(await activity.removeOld('minute', before, 1)).toBe(false);
+  expect(await numbers({ fromMs: AT, toMs: AT + HOUR })).toEqual({
+    '2026-11-20T12:00:00.000Z': [0, 1_600, 0, 0],
+  });
+});
+
+it("an upstream's rejection is no further request, as in a policy's preview", async () => {
+  const use = { eventType: 'PROXY_CREDENTIAL_USE', proxyId: newId('prx') } as const;
+  await write([
+    ...events(1, 'success', use),
+    ...events(1, 'error', { ...use, detail: { code: 'UPSTREAM_UNAUTHORIZED' } }),
+    ...events(1, 'error', { ...use, detail: { code: 'WEBHOOK_UNAVAILABLE' } }),
+  ]);
+  const expected = { '2026-11-20T12:00:00.000Z': [1, 0, 0, 1] };
+  expect(await numbers()).toEqual(expected);
+  await counting().count();
+  expect(await numbers()).toEqual(expected);
+  expect((await readRecentRequests(database.stores.audit, vaultId)).events).toHaveLength(2);
 });

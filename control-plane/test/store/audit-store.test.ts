@@ -49,16 +49,3 @@ it('scan stops at the limit', async () => {
   expect(await scan({ serviceName: 'common' }, 2, 5)).toEqual({ seqs: [3, 2], reached: 2 });
   expect(await scan({}, 10, 3)).toEqual({ seqs: [2, 1], reached: undefined });
 });
-
-it('countActivity counts the newest rows and names their range', async () => {
-  const at = '2026-11-20T00:00:00.000Z';
-  const counts = { accesses: 0, denied: 0, rateLimited: 0, errors: 0 };
-  const count = (before: number | undefined, rows: number) =>
-    database.stores.audit.countActivity(vaultId, { since: at, before, rows });
-  expect(await count(undefined, 2_000)).toEqual({
-    counts,
-    rows: { firstSeq: 2_501, oldestAt: at, newestAt: at },
-  });
-  expect(await count(11, 10)).toEqual({ counts, rows: { firstSeq: 1, oldestAt: at, newestAt: at } });
-  expect(await count(10, 10)).toEqual({ counts, rows: undefined });
-});

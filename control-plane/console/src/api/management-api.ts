@@ -1803,10 +1803,12 @@ export interface components {
             activity: {
                 /**
                  * Format: date-time
-                 * @description 24 hours ago, or later in a log that is longer than is looked through
+                 * @description The start of the first of 24 hours, the present one included
                  * @example 2026-11-20T12:00:00.000Z
                  */
                 since: string;
+                /** @description false while the newest of many events are not counted yet */
+                complete: boolean;
                 accesses: number;
                 denied: number;
                 rateLimited: number;
@@ -1860,7 +1862,7 @@ export interface components {
             to: string;
             /**
              * Format: date-time
-             * @description Counts of earlier times may have been removed: minutes stay two days, the rest as long as the log
+             * @description Counts of earlier times may have been removed: minutes stay two days, the rest as long as the log and 400 days at most
              * @example 2026-11-20T12:00:00.000Z
              */
             since: string;

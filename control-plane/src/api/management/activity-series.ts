@@ -25,7 +25,7 @@ const seriesSchema = z
     to: timeSchema.meta({ description: 'The end of the last bucket' }),
     since: timeSchema.meta({
       description:
-        'Counts of earlier times may have been removed: minutes stay two days, the rest as long as the log',
+        'Counts of earlier times may have been removed: minutes stay two days, the rest as long as the log and 400 days at most',
     }),
     complete: z.boolean().meta({
       description:
@@ -46,10 +46,9 @@ const seriesSchema = z
   .meta({ id: 'ActivitySeries', description: 'Without gaps, oldest first; buckets are aligned in UTC' });
 
 /** What is drawn on the first page of a console. */
-export function createActivitySeriesRoutes({
-  stores: { activity },
-  ...dependencies
-}: Needs<'auditRetentionDays' | 'clock', 'activity'>): ManagementRoute[] {
+export function createActivitySeriesRoutes(
+  dependencies: Needs<'auditRetentionDays' | 'clock', 'activity' | 'audit'>,
+): ManagementRoute[] {
   return [
     defineRoute('GET /api/overview/series', {
       tag: 'Overview',
@@ -59,7 +58,7 @@ export function createActivitySeriesRoutes({
       query: seriesQuery,
       response: { status: 200, schema: seriesSchema },
       handle: async ({ actor: { vaultId }, query: { bucket = 'hour', agentId, from, to } }) => {
-        const { buckets, ...series } = await readActivitySeries({ activity, ...dependencies }, vaultId, {
+        const { buckets, ...series } = await readActivitySeries(dependencies, vaultId, {
           bucket,
           agentId: agentId as Id<'agt'> | undefined,
           fromMs: from === undefined ? undefined : parseTime(from),

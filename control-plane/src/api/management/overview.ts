@@ -23,8 +23,11 @@ const overviewSchema = z
     activity: z
       .object({
         since: timeSchema.meta({
-          description: '24 hours ago, or later in a log that is longer than is looked through',
+          description: 'The start of the first of 24 hours, the present one included',
         }),
+        complete: z
+          .boolean()
+          .meta({ description: 'false while the newest of many events are not counted yet' }),
         accesses: z.int(),
         denied: z.int(),
         rateLimited: z.int(),
@@ -97,7 +100,7 @@ const setupMarkSchema = z.strictObject({
 export function createOverviewRoutes(
   dependencies: Needs<
     'clock' | 'limiter' | 'status',
-    'agents' | 'audit' | 'overview' | 'proxies' | 'setup' | 'vaults' | 'webhookLinks'
+    'activity' | 'agents' | 'audit' | 'overview' | 'proxies' | 'setup' | 'vaults' | 'webhookLinks'
   >,
 ): ManagementRoute[] {
   const { clock, stores } = dependencies;

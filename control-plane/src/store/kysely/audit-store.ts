@@ -1,13 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Clock, Id } from '@svault/shared';
-import type { Outcome } from '@svault/shared/schemas';
-import {
-  type AuditEvent,
-  CREDENTIAL_REQUESTS,
-  type NewAuditEvent,
-  changesDecisions,
-  stampEvent,
-} from '../../core/audit-event.ts';
+import { type AuditEvent, type NewAuditEvent, changesDecisions, stampEvent } from '../../core/audit-event.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../../core/audit-store.ts';
 import { EMPTY_CHAIN } from '../../audit/chain.ts';
 import { fromAuditRow } from './audit-rows.ts';
@@ -52,29 +45,6 @@ export function createAuditStore(
       const found = seen(await query.limit(limit).execute(), limit);
       const lookedAt = rows < MAX_LOOKED_AT ? undefined : oldest;
       return { ...found, reached: found.reached ?? lookedAt };
-    },
-
-    countActivity: async (vaultId, { since, before, rows }) => {
-      const newest = newestFirst(db, vaultId, undefined, before)
-        .select(['seq', 'occurred_at', 'event_type', 'outcome', 'event_count'])
-        .limit(rows);
-      const counted = (outcome: Outcome) =>
-        sql<number>`coalesce(sum(case when event_type in (${sql.join(CREDENTIAL_REQUESTS)}) and occurred_at >= ${since}
-          and outcome = ${outcome} then coalesce(event_count, 1) else 0 end), 0)`;
-      const { read, firstSeq, oldestAt, newestAt, ...counts } = await db
-        .selectFrom(newest.as('looked_at'))
-        .select(({ fn }) => [
-          counted('success').as('accesses'),
-          counted('denied').as('denied'),
-          counted('rate_limited').as('rateLimited'),
-          counted('error').as('errors'),
-          fn.countAll<number>().as('read'),
-          fn.min('seq').as('firstSeq'),
-          fn.min('occurred_at').as('oldestAt'),
-          fn.max('occurred_at').as('newestAt'),
-        ])
-        .executeTakeFirstOrThrow();
-      return { counts, rows: read < rows ? undefined : { firstSeq, oldestAt, newestAt } };
     },
 
     after: (vaultId, seq, limit) =>

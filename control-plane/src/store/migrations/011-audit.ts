@@ -42,25 +42,27 @@ export const audit: SchemaMigration = {
       .addColumn('start_seq', 'bigint', (column) => column.notNull())
       .addColumn('start_hash', 'text', (column) => column.notNull())
       .addColumn('shipped_seq', 'bigint', (column) => column.notNull())
+      .addColumn('counted_seq', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute();
-    await db.schema
-      .createIndex('audit_chains_unshipped')
-      .on('audit_chains')
-      .column('vault_id')
-      .where(sql<boolean>`shipped_seq < head_seq`)
-      .execute();
+    for (const [name, cursor] of [
+      ['audit_chains_unshipped', 'shipped_seq'],
+      ['audit_chains_uncounted', 'counted_seq'],
+    ] as const)
+      await db.schema
+        .createIndex(name)
+        .on('audit_chains')
+        .column('vault_id')
+        .where(sql<boolean>`${sql.ref(cursor)} < head_seq`)
+        .execute();
 
-    await createActivityTables(db);
+    await createActivityTable(db);
 
     if (kind === 'postgres') await createAuditFunctions(db);
   },
 };
 
-/**
- * Credential requests by time, counted from the log, of each account (`agent_id` is '') and of each agent; and up to which
- * event of a vault they are counted. Apart from `audit_chains`, whose rows credential requests write.
- */
-async function createActivityTables(db: Kysely<Schema>): Promise<void> {
+/** Credential requests by time, counted from the log, of each account (`agent_id` is '') and of each agent. */
+async function createActivityTable(db: Kysely<Schema>): Promise<void> {
   await db.schema
     .createTable('activity_counts')
     .addColumn('vault_id', 'text', (column) => column.notNull())
@@ -78,11 +80,6 @@ async function createActivityTables(db: Kysely<Schema>): Promise<void> {
     ])
     .execute();
   await createIndex(db, 'activity_counts_by_age', 'activity_counts', ['bucket', 'starts_at']);
-  await db.schema
-    .createTable('activity_cursors')
-    .addColumn('vault_id', 'text', (column) => column.primaryKey())
-    .addColumn('counted_seq', 'bigint', (column) => column.notNull())
-    .execute();
 }
 
 /** Tells an account's lock apart from another program's advisory locks in the same database. */
