@@ -1,4 +1,5 @@
-import { systemClock } from '@svault/shared';
+import { type Id, newId, systemClock } from '@svault/shared';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AgentCredential } from '../../src/core/agent.ts';
@@ -97,4 +98,37 @@ it('every read of the credential path uses whole indexes in a database that one 
   await expectWholeIndexes();
   await client.query('ANALYZE');
   await expectWholeIndexes();
+});
+
+it('a page of a log is read in the order of its index before the first ANALYZE', async () => {
+  const fresh = await makeStorePlace();
+  const database = await fresh.open();
+  const { audit } = database.stores;
+  const vaultId: Id<'vlt'> = newId('vlt');
+  await sql`
+    INSERT INTO audit_events (vault_id, seq, id, event_type, outcome, occurred_at, agent_id, hash)
+      SELECT ${vaultId}, n, 'e' || n, 'LOGIN', 'success', 'x', 'a' || n % 100, 'h' FROM generate_series(1, 30000) n`.execute(
+    database.kysely,
+  );
+  /** As the statistics of the one connection that is used say, once it has reported them. */
+  const rowsRead = async (): Promise<number> => {
+    await sql`SELECT pg_stat_force_next_flush()`.execute(database.kysely);
+    const { rows } = await sql<{ rows: number }>`
+      SELECT idx_tup_fetch + seq_tup_read AS rows FROM pg_stat_user_tables WHERE relname = 'audit_events'`.execute(
+      database.kysely,
+    );
+    return rows[0]?.rows ?? NaN;
+  };
+  const pages = [
+    () => audit.after(vaultId, 0, 100),
+    () => audit.after(vaultId, 15_000, 100),
+    () => audit.scan(vaultId, {}, { limit: 100 }),
+  ];
+  for (const page of pages) {
+    const before = await rowsRead();
+    await page();
+    expect((await rowsRead()) - before).toBe(100);
+  }
+  await database.close();
+  await fresh.remove();
 });
