@@ -188,6 +188,34 @@ test('an agent’s login may not manage agents: exit 3, before any request', asy
   }
 });
 
+test('lists of named things take a part of a name, and say so where nothing has it', async () => {
+  await svault('agents create --name', 'Läufer_1');
+  await svault('add Läufer_1 --value 0123456789abcdef0123');
+  await svault('folders create --name', 'Läufer_1');
+  await svault('members add läufer_1@example.org');
+  await svault(
+    'proxies create --name Läufer_1 --upstream-url https://mcp.example.com/mcp --service Läufer_1',
+  );
+  await people.admin.svault(['policies', 'apply', '-'], {
+    input: 'policies: [{ name: Läufer_1, rules: [{ type: manual_approval }] }]',
+  });
+  for (const noun of ['agents', 'tokens', 'folders', 'policies', 'proxies'])
+    expect([noun, await namesIn(`${noun} list --name LÄUFER_`)]).toEqual([noun, ['Läufer_1']]);
+  expect(await namesIn('members list --name LÄUFER_')).toEqual(['läufer_1@example.org']);
+  const { code, out, err } = await svault('agents list --name', 'Läufer%');
+  expect({ code, out, err }).toEqual({
+    code: 0,
+    out: '',
+    err: 'no agent has a name that contains Läufer%\n',
+  });
+});
+
+test('an agent cannot search the credentials of the account', async () => {
+  const agent = await people.agent('searcher');
+  const { code, err } = await agent.svault(['ls', '--name', 'github']);
+  expect({ code, err }).toEqual({ code: 2, err: matching(/takes an admin’s login/) });
+});
+
 test('a list says how agents are, and in the wide format everything; one agent has its grants with it', async () => {
   await svault('agents create --name visible');
   const { out } = await svault('agents list');
@@ -394,13 +422,16 @@ describe('a control plane that answers oddly', () => {
   test('what only begins as an id is a name, and no path', async () => {
     await serviceWith({ 'GET /api/agents': page('ci') });
     expect(await admin(['agents', 'rm', 'agt_1/grants', '--yes'])).toMatchObject({ code: 4, out: '' });
-    expect(service.asked()).toEqual(['GET /api/agents?limit=100']);
+    expect(service.asked()).toEqual([
+      'GET /api/agents?name=agt_1%2Fgrants&limit=100',
+      'GET /api/agents?limit=100',
+    ]);
   });
 
   test('a name is found on a later page, and in every Unicode form of its letters', async () => {
     await serviceWith({
-      'GET /api/agents?limit=100': page('ci', 'next?'),
-      'GET /api/agents?limit=100&cursor=next%3F': page('Zoe\u0308'),
+      'GET /api/agents?name=Zo%C3%AB&limit=100': page('Zo\u00eb 2', 'next?'),
+      'GET /api/agents?name=Zo%C3%AB&limit=100&cursor=next%3F': page('Zoe\u0308'),
       'GET /api/agents/agt_Zoe%CC%88/grants': { body: { items: [] } },
     });
     expect(await admin(['grants', 'list', 'Zo\u00eb'])).toMatchObject({ code: 0 });

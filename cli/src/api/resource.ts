@@ -1,6 +1,7 @@
 import { isId } from '@svault/shared';
 import { z } from 'zod';
 import { Failure, orElse, usage } from '../failure.ts';
+import { withQuery } from '../json-in.ts';
 import { unique } from '../one-by-one.ts';
 import { listed } from '../output/plain-line.ts';
 import type { ApiClient } from './api-client.ts';
@@ -15,6 +16,8 @@ export interface Resource {
   readonly path: string;
   /** What ids begin with, where one can be read by its id; without it, an id is looked up in the list. */
   readonly idPrefix?: Parameters<typeof isId>[0];
+  /** Whether the list can be searched by name. */
+  readonly isSearched?: true;
   /** The member that holds the name. */
   readonly nameMember?: 'name' | 'email' | 'client';
 }
@@ -67,26 +70,40 @@ async function withId(
   });
 }
 
-/** Two texts that look the same are the same name, in any Unicode form that a terminal sends. */
+/** What the control plane takes as a name to search for. */
+const SEARCHABLE = /^\P{Cc}{1,127}$/u;
+
 async function called(client: ApiClient, resource: Resource, reference: string): Promise<Referred> {
-  const { one, many, path } = resource;
-  const items = await client.readAll(path, namesSchema(resource));
-  const withThatId = items.find(({ id }) => id === reference);
-  if (withThatId !== undefined) return withThatId;
-  const wanted = reference.normalize();
-  const named = items.filter(({ name }) => name.normalize() === wanted);
-  const [first, ...others] = named.some(isLive) ? named.filter(isLive) : named;
-  if (first !== undefined && others.length === 0) return first;
-  if (first !== undefined)
-    throw usage(
-      `${1 + others.length} ${many} are called ${reference}; give the id of the one that is meant: ${listed([first, ...others].map(({ id }) => id))}`,
-    );
+  const { one, many, path, isSearched } = resource;
+  const schema = namesSchema(resource);
+  if (isSearched === true && SEARCHABLE.test(reference)) {
+    const items = await client.readAll(withQuery(path, { name: reference }), schema);
+    const found = theOne(resource, items, reference);
+    if (found !== undefined) return found;
+  }
+  // The whole list is for ids that cannot be read, and for names that are alike.
+  const items = await client.readAll(path, schema);
+  const found = theOne(resource, items, reference);
+  if (found !== undefined) return found;
   const alike = unique(items.map(({ name }) => name).filter((name) => looksLike(name, reference)));
   throw new Failure(
     'notFound',
     alike.length === 0
       ? `there is no ${one} ${reference}: svault ${many.replace(' ', '-')} list shows them all`
       : `there is no ${one} ${reference}; did you mean ${listed(alike)}?`,
+  );
+}
+
+/** Two texts that look the same are the same name, in any Unicode form that a terminal sends. @throws Failure usage */
+function theOne({ many }: Resource, items: readonly Referred[], reference: string): Referred | undefined {
+  const withThatId = items.find(({ id }) => id === reference);
+  if (withThatId !== undefined) return withThatId;
+  const wanted = reference.normalize();
+  const named = items.filter(({ name }) => name.normalize() === wanted);
+  const [first, ...others] = named.some(isLive) ? named.filter(isLive) : named;
+  if (first === undefined || others.length === 0) return first;
+  throw usage(
+    `${1 + others.length} ${many} are called ${reference}; give the id of the one that is meant: ${listed([first, ...others].map(({ id }) => id))}`,
   );
 }
 

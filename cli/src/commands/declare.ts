@@ -90,6 +90,12 @@ function declared<Name extends string>(
 /** The option of commands that ask before they do something that cannot be taken back. */
 export const YES = ['-y, --yes', 'do not ask'] as const;
 
+/** The option of lists that are searched by name. */
+export const NAMED = [
+  '--name <text>',
+  'only those whose name contains this, in upper or lower case',
+] as const;
+
 /** For an option that may be repeated: all its values, in order. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
   ...before,

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import { type ApiClient, apiClient, nothingSchema } from '../api/api-client.ts';
 import { type Referred, type Resource, pathOf, referred } from '../api/resource.ts';
 import { usage } from '../failure.ts';
-import { given } from '../json-in.ts';
+import { given, withQuery } from '../json-in.ts';
 import type { Invocation, Run } from '../invocation.ts';
 import { type Shape, printDone, printList, printOne } from '../output/print.ts';
+import { plainLine } from '../output/plain-line.ts';
 import { say } from '../output/say.ts';
 import { confirm } from '../secret-input/ask.ts';
 import { updatedText } from './option-flags.ts';
@@ -17,14 +18,23 @@ export interface PrintedResource<T> {
   readonly shape: (all: readonly T[]) => Shape<T>;
 }
 
+/** Of lists that are searched by name (`NAMED`). */
+export interface NamedOptions {
+  readonly name?: string;
+}
+
 /** `list` of a noun. */
 export const listing =
-  <T>({ resource, schema, shape }: PrintedResource<T>): Run =>
-  async (invocation) => {
+  <T>({ resource, schema, shape }: PrintedResource<T>): Run<[], NamedOptions> =>
+  async (invocation, _, { name }) => {
     const client = await apiClient(invocation);
-    const items = await client.readAll(resource.path, schema);
-    printList(invocation, items, shape(items));
+    const items = await client.readAll(withQuery(resource.path, { name }), schema);
+    printList(invocation, items, searched(shape(items), resource.one, name));
   };
+
+/** The shape of a list that may have been searched by name. */
+export const searched = <T>(shape: Shape<T>, one: string, name: string | undefined): Shape<T> =>
+  name === undefined ? shape : { ...shape, none: `no ${one} has a name that contains ${plainLine(name)}` };
 
 /** `show ONE` of a noun. */
 export const showing =

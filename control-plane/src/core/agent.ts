@@ -1,5 +1,5 @@
 import { type Id, hashKey, isWellFormedKey, keyDisplayPrefix } from '@svault/shared';
-import type { Page, PageRequest } from './paging.ts';
+import type { NamedPageRequest, Page, PageRequest } from './paging.ts';
 
 /** Specification, "Agent". */
 export const AGENT_STATUSES = ['active', 'suspended', 'deleted'] as const;
@@ -47,7 +47,7 @@ export interface AgentStore {
   /** Deleted agents too: the log names them. */
   get(vaultId: Id<'vlt'>, id: string): Promise<Agent | undefined>;
   /** Oldest first. @param status only these; undefined: all but deleted ones */
-  list(vaultId: Id<'vlt'>, status: AgentStatus | undefined, page: PageRequest): Promise<Page<Agent>>;
+  list(vaultId: Id<'vlt'>, status: AgentStatus | undefined, page: NamedPageRequest): Promise<Page<Agent>>;
   /** Oldest first; deleted ones too. */
   listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Agent>>;
   update(vaultId: Id<'vlt'>, id: Id<'agt'>, changes: AgentChanges): Promise<void>;

@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { Page, PageRequest } from './paging.ts';
+import type { NamedPageRequest, Page } from './paging.ts';
 
 /** A group of tokens that grants are made from (specification, "Grant": `sourceGroupId`); it grants nothing itself. */
 export interface Folder {
@@ -28,7 +28,7 @@ export interface FolderStore {
   add(folder: Folder): Promise<void>;
   get(vaultId: Id<'vlt'>, id: string): Promise<Folder | undefined>;
   /** Oldest first. */
-  list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Folder>>;
+  list(vaultId: Id<'vlt'>, page: NamedPageRequest): Promise<Page<Folder>>;
   /** Stops counting at `atMost`. */
   count(vaultId: Id<'vlt'>, atMost: number): Promise<number>;
   update(vaultId: Id<'vlt'>, id: Id<'fld'>, changes: FolderChanges, updatedAt: string): Promise<void>;

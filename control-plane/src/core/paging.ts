@@ -6,6 +6,12 @@ export interface PageRequest {
   readonly after: readonly string[] | undefined;
 }
 
+/** A page of a list whose items have names. */
+export interface NamedPageRequest extends PageRequest {
+  /** Only items whose name contains this text, as `nameKey` compares names. */
+  readonly name?: string | undefined;
+}
+
 export interface Page<T> {
   readonly items: T[];
   /** Opaque; absent when nothing is left. */

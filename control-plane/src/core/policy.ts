@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { Page, PageRequest } from './paging.ts';
+import type { NamedPageRequest, Page, PageRequest } from './paging.ts';
 
 /** Specification, "ABAC policy". */
 export interface Policy {
@@ -155,7 +155,7 @@ export interface PolicyStore {
   add(policy: Policy): Promise<void>;
   get(vaultId: Id<'vlt'>, id: string): Promise<Policy | undefined>;
   /** Oldest first. @param target only those attached to it; undefined: all */
-  list(vaultId: Id<'vlt'>, target: PolicyTarget | undefined, page: PageRequest): Promise<Page<Policy>>;
+  list(vaultId: Id<'vlt'>, target: PolicyTarget | undefined, page: NamedPageRequest): Promise<Page<Policy>>;
   /** Writes name, `enabled` and rules, and drops the counts of removed rules. */
   update(before: Policy, after: Policy): Promise<void>;
   /** With its attachments and counts. @returns how many attachments it had */

@@ -1,5 +1,5 @@
 import { type Id, hashKey, isWellFormedKey } from '@svault/shared';
-import type { Page, PageRequest } from './paging.ts';
+import type { NamedPageRequest, Page } from './paging.ts';
 
 /** Specification, "MCP proxy". */
 export type UpstreamAuthType = 'Token' | 'sv_session';
@@ -53,7 +53,7 @@ export interface ProxyStore {
   /** Revoked ones too. */
   get(vaultId: Id<'vlt'>, id: string): Promise<Proxy | undefined>;
   /** Oldest first; revoked ones too. */
-  list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Proxy>>;
+  list(vaultId: Id<'vlt'>, page: NamedPageRequest): Promise<Page<Proxy>>;
   /** Writes what an owner may change, and the revision. */
   update(proxy: Proxy): Promise<void>;
   /** The hash stays, so that the key is never given again; the wrapped key is erased, and the name is free. */

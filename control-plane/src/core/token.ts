@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { TokenType } from '@svault/shared/schemas';
-import type { Page, PageRequest } from './paging.ts';
+import type { NamedPageRequest, Page } from './paging.ts';
 
 /** The control plane's description of a credential, which the webhook stores. */
 export interface TokenMetadata {
@@ -36,7 +36,7 @@ export interface TokenStore {
   /** In any order, without unknown names. */
   ofServices(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<readonly TokenMetadata[]>;
   /** By service name. */
-  list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<TokenMetadata>>;
+  list(vaultId: Id<'vlt'>, page: NamedPageRequest): Promise<Page<TokenMetadata>>;
   update(vaultId: Id<'vlt'>, serviceName: string, changes: TokenChanges, updatedAt: string): Promise<void>;
   /** Records that an upstream answered 401. @returns false where that is recorded already, or the token is unknown */
   markRejected(vaultId: Id<'vlt'>, serviceName: string, at: string): Promise<boolean>;

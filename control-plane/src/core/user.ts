@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { Role } from './actor.ts';
-import type { Page, PageRequest } from './paging.ts';
+import type { NamedPageRequest, Page } from './paging.ts';
 
 export interface User {
   readonly id: Id<'usr'>;
@@ -17,8 +17,8 @@ export interface UserStore {
   add(user: User): Promise<void>;
   get(vaultId: Id<'vlt'>, id: Id<'usr'>): Promise<User | undefined>;
   findByEmail(email: string): Promise<User | undefined>;
-  /** Oldest first. */
-  list(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<User>>;
+  /** Oldest first; the name of a user is the address. */
+  list(vaultId: Id<'vlt'>, page: NamedPageRequest): Promise<Page<User>>;
   ownerOf(vaultId: Id<'vlt'>): Promise<User | undefined>;
   /** The owners of all accounts, oldest first, for the operator's subcommands. */
   owners(): Promise<readonly User[]>;

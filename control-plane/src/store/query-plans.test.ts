@@ -55,6 +55,7 @@ const PROXY: Id<'prx'> = newId('prx');
 const FIRST_PAGE = { limit: 10, after: undefined };
 const BY_TIME: PageRequest = { limit: 10, after: ['a', 'b'] };
 const BY_NAME: PageRequest = { limit: 10, after: ['a'] };
+const NAMED = { ...BY_TIME, name: 'n' };
 const LOG = { limit: 10, before: 5 };
 const CLI_KEYS = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
 const REMOVAL = { vaultId: VAULT, webhookId: 'w', proxyId: PROXY };
@@ -100,6 +101,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.agents.get(VAULT, AGENT),
   (s) => s.agents.list(VAULT, undefined, BY_TIME),
   (s) => s.agents.list(VAULT, 'suspended', BY_TIME),
+  (s) => s.agents.list(VAULT, 'suspended', NAMED),
   (s) => s.agents.setStatus(VAULT, AGENT, 'active'),
   (s) => s.agents.markDeleted(VAULT, AGENT),
   (s) => s.agents.wrappedKey(VAULT, AGENT),
@@ -161,6 +163,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.tokens.get(VAULT, 's'),
   (s) => s.tokens.ofServices(VAULT, ['s', 't']),
   (s) => s.tokens.list(VAULT, BY_NAME),
+  (s) => s.tokens.list(VAULT, { ...BY_NAME, name: 'n' }),
   (s) => s.tokens.update(VAULT, 's', { notes: 'n' }, 't'),
   (s) => s.tokens.remove(VAULT, 's'),
   (s) => s.users.get(VAULT, USER),
@@ -168,6 +171,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.users.owners(),
   (s) => s.users.ownerOf(VAULT),
   (s) => s.users.list(VAULT, BY_TIME),
+  (s) => s.users.list(VAULT, NAMED),
   (s) => s.users.setRole(VAULT, USER, 'member'),
   (s) => s.users.markDeleted(VAULT, USER, 't'),
   (s) => s.vaults.get(VAULT),
@@ -194,6 +198,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.agents.listAll(VAULT, BY_TIME),
   (s) => s.folders.get(VAULT, FOLDER),
   (s) => s.folders.list(VAULT, BY_TIME),
+  (s) => s.folders.list(VAULT, NAMED),
   (s) => s.folders.list(VAULT, FIRST_PAGE),
   (s) => s.folders.count(VAULT, 10),
   (s) => s.folders.update(VAULT, FOLDER, { name: 'n', serviceNames: [] }, 't'),
@@ -215,7 +220,9 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.webhookLinks.ofOpenVaults({ after: VAULT, limit: 10 }),
   (s) => s.policies.get(VAULT, POLICY.id),
   (s) => s.policies.list(VAULT, undefined, BY_TIME),
+  (s) => s.policies.list(VAULT, undefined, NAMED),
   (s) => s.policies.list(VAULT, TARGET, BY_TIME),
+  (s) => s.policies.list(VAULT, TARGET, NAMED),
   (s) => s.policies.update(POLICY, { ...POLICY, rules: [] }),
   (s) => s.policies.remove(POLICY),
   (s) => s.policies.detach(POLICY, TARGET),
@@ -238,6 +245,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.policies.inputOf(VAULT, { type: 'agent', id: 'a' }, 's'),
   (s) => s.proxies.get(VAULT, 'prx_1'),
   (s) => s.proxies.list(VAULT, BY_TIME),
+  (s) => s.proxies.list(VAULT, NAMED),
   (s) => s.proxies.markRevoked(VAULT, PROXY, 't'),
   (s) => s.proxies.wrappedKey(VAULT, PROXY),
   (s) => s.proxies.noteDelivered({ vaultId: VAULT, id: PROXY, revision: 1 }, 'w 1'),

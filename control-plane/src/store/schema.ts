@@ -33,7 +33,7 @@ export interface Schema {
 
   /** `revision` grows with each change that a decision may depend on (`changesDecisions`). */
   vaults: RowOf<Vault> & { revision: Generated<number> };
-  users: RowOf<User> & { deleted_at: TimeText | null };
+  users: RowOf<User> & Named & { deleted_at: TimeText | null };
   /** `password_hash` is a PHC string; never the password. */
   passwords: { user_id: Id<'usr'>; password_hash: string; changed_at: TimeText };
   identities: RowOf<Identity> & { user_id: Id<'usr'>; created_at: TimeText };
@@ -48,17 +48,17 @@ export interface Schema {
    * `key_wrapped` is base64url of the key under the data encryption key, `name_hash` SHA-256 of `nameKey` in hex; both null
    * once the agent is deleted.
    */
-  agents: RowOf<Agent> & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
+  agents: RowOf<Agent> & Named & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   grants: RowOf<Grant>;
-  tokens: RowOf<TokenMetadata>;
-  folders: RowOf<Omit<Folder, 'serviceNames'>>;
+  tokens: RowOf<TokenMetadata> & Named;
+  folders: RowOf<Omit<Folder, 'serviceNames'>> & Named;
   folder_tokens: { vault_id: Id<'vlt'>; folder_id: Id<'fld'>; service_name: string };
 
-  policies: RowOf<Policy>;
+  policies: RowOf<Policy> & Named;
   policy_attachments: PolicyTargetRow & { policy_id: Id<'pol'> };
   policy_usage: PolicyTargetRow & { rule_id: Id<'rul'>; used: number };
   /** `key_wrapped` and `name_hash` as an agent's; null once the proxy is revoked. */
-  proxies: RowOf<Proxy> & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
+  proxies: RowOf<Proxy> & Named & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   proxy_removals: RowOf<OwedRemoval> & { due_at: TimeText };
 
   /** `target_hash` is SHA-256 of token URL and client id, in hex, because both may be longer than an index takes. */
@@ -75,6 +75,11 @@ export interface Schema {
   activity_counts: ActivityCountRow;
   webhook_links: WebhookLinkRow;
   webhook_log_heads: RowOf<LogHead> & { vault_id: Id<'vlt'>; webhook_id: string; seen_at: TimeText };
+}
+
+/** `nameKey` of the name (of a user the address, of a token the service name), which lists are searched by. */
+interface Named {
+  name_key: string;
 }
 
 type SessionRow = RowOf<Omit<Session, 'agentId' | 'clientId' | 'method'>> & {

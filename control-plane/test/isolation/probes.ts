@@ -38,6 +38,8 @@ const LOG = {
     ...['query.channel', 'query.address', 'query.requestId'],
   ],
 } as const;
+/** Every name that accounts of the tests have contains it. */
+const SEARCH = { says: { 'query.name': '-' } } as const;
 const AGENT = { names: { 'path.id': 'agent' } } as const;
 const TOKEN = { names: { 'path.serviceName': 'token' } } as const;
 const FOLDER = { names: { 'path.id': 'folder' } } as const;
@@ -71,7 +73,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     says: { 'body.name': 'n' },
     silent: ['body.description', 'body.mcpEnabled', 'body.sealingKeyThumbprint'],
   },
-  listAgents: { names: PAGE.names, silent: ['query.limit', 'query.status'] },
+  listAgents: [{ names: PAGE.names, silent: ['query.limit', 'query.status'] }, SEARCH],
   getAgent: AGENT,
   updateAgent: {
     ...AGENT,
@@ -114,7 +116,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     // Or a cursor of their list would lead to a token of that name in one's own.
     restore: ({ call }, said) => call('DELETE', `/api/tokens/${said['body.serviceName'] as string}`),
   },
-  listTokens: PAGE,
+  listTokens: [PAGE, { names: { 'query.name': 'token' } }],
   getToken: TOKEN,
   updateToken: {
     ...TOKEN,
@@ -161,7 +163,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     names: { 'body.serviceNames': 'tokenInList' },
     says: { 'body.name': 'n' },
   },
-  listFolders: PAGE,
+  listFolders: [PAGE, SEARCH],
   getFolder: FOLDER,
   updateFolder: {
     names: { 'path.id': 'folder', 'body.serviceNames': 'tokenInList' },
@@ -172,6 +174,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   createPolicy: { says: { 'body.name': 'n', 'body.rules': RULES }, silent: ['body.enabled'] },
   listPolicies: [
     PAGE,
+    SEARCH,
     { names: { 'query.targetId': 'agent' }, says: { 'query.targetType': 'agent' } },
     { names: { 'query.targetId': 'token' }, says: { 'query.targetType': 'token' } },
     { names: { 'query.targetId': 'proxy' }, says: { 'query.targetType': 'proxy' } },
@@ -221,7 +224,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     { names: { 'query.proxyId': 'proxy' } },
   ],
   readReachMatrix: { names: { 'body.callerIds': 'agentInList', 'body.serviceNames': 'tokenInList' } },
-  listProxies: PAGE,
+  listProxies: [PAGE, SEARCH],
   getProxy: PROXY,
   updateProxy: {
     names: { 'path.id': 'proxy', 'body.agentId': 'agent' },
@@ -254,7 +257,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   markSetupStep: { says: { 'path.step': 'bind-webhook' }, silent: ['body.state'] },
   exportAccount: NOTHING,
 
-  listMembers: PAGE,
+  listMembers: [PAGE, SEARCH],
   // An address signs in to one account, so that it is taken has to be told; by what account is not.
   addMember: {
     says: () => ({ 'body.email': `${randomUUID()}@example.org`, 'body.role': 'member' }),

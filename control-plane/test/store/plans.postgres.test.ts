@@ -78,9 +78,9 @@ it('every read of the credential path uses whole indexes in an empty database', 
 it('every read of the credential path uses whole indexes in a database that one account fills', async () => {
   await client.query(`
     INSERT INTO vaults (id, created_at) VALUES ('v', 'x');
-    INSERT INTO users (id, vault_id, email, role, is_owner, created_at) VALUES ('u', 'v', 'e', 'admin', 1, 'x');
-    INSERT INTO agents (id, vault_id, owner_id, name, description, status, mcp_enabled, created_at, key_hash, key_prefix, key_wrapped)
-      SELECT 'a' || n, 'v', 'u', 'n', '', 'active', 0, 'x', 'h' || n, 'p', 'w' FROM generate_series(1, 3000) n;
+    INSERT INTO users (id, vault_id, email, name_key, role, is_owner, created_at) VALUES ('u', 'v', 'e', 'e', 'admin', 1, 'x');
+    INSERT INTO agents (id, vault_id, owner_id, name, name_key, description, status, mcp_enabled, created_at, key_hash, key_prefix, key_wrapped)
+      SELECT 'a' || n, 'v', 'u', 'n', 'n', '', 'active', 0, 'x', 'h' || n, 'p', 'w' FROM generate_series(1, 3000) n;
     INSERT INTO grants (id, vault_id, agent_id, service_name, refresh_policy, created_at)
       SELECT 'g' || n, 'v', 'a' || n % 10 + 1, 's' || n, 'none', 'x' FROM generate_series(1, 3000) n;
     INSERT INTO sessions (id, vault_id, user_id, kind, token_hash, client, created_at, last_used_at, expires_at)
@@ -89,8 +89,8 @@ it('every read of the credential path uses whole indexes in a database that one 
       SELECT 's' || n, 'a' || n % 10 + 1, 'c', 'x' FROM generate_series(1, 3000) n;
     INSERT INTO oauth_access_tokens (token_hash, session_id, issued_at, expires_at)
       SELECT 'h' || n, 's' || n % 10 + 1, 'x', 'x' FROM generate_series(1, 3000) n;
-    INSERT INTO policies (id, vault_id, name, enabled, rules, created_at, updated_at)
-      VALUES ('p', 'v', 'n', 1, '[]', 'x', 'x');
+    INSERT INTO policies (id, vault_id, name, name_key, enabled, rules, created_at, updated_at)
+      VALUES ('p', 'v', 'n', 'n', 1, '[]', 'x', 'x');
     INSERT INTO policy_attachments (vault_id, target_type, target_id, policy_id)
       SELECT 'v', 'agent', 'a' || n, 'p' FROM generate_series(1, 3000) n;
     INSERT INTO policy_usage (vault_id, target_type, target_id, rule_id, used)

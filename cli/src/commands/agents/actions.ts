@@ -5,8 +5,9 @@ import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';
 import { nameOrId } from '../../api/resource.ts';
 import { serviceNamesIn } from '../../api/service-name.ts';
 import { usage } from '../../failure.ts';
-import { given } from '../../json-in.ts';
+import { given, withQuery } from '../../json-in.ts';
 import { updatedText } from '../option-flags.ts';
+import { type NamedOptions, searched } from '../resource-commands.ts';
 import { grantServices } from '../grants/grant-services.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -26,10 +27,10 @@ import { publicJwk } from '../../public-jwk.ts';
 import { confirm } from '../../secret-input/ask.ts';
 
 /** `agents list` */
-export const listAgents: Run = async (invocation) => {
+export const listAgents: Run<[], NamedOptions> = async (invocation, _, { name }) => {
   const client = await apiClient(invocation);
-  const agents = await client.readAll('/api/agents', agentSchema);
-  printList(invocation, agents, agentsShape(agents));
+  const agents = await client.readAll(withQuery('/api/agents', { name }), agentSchema);
+  printList(invocation, agents, searched(agentsShape(agents), 'agent', name));
 };
 
 const TONES: Readonly<Record<string, Tone>> = { suspended: 'yellow', deleted: 'red' };

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type Action, YES, examples } from '../declare.ts';
+import { type Action, NAMED, YES, examples } from '../declare.ts';
 
 /** `agents` and all below it. An agent is named by its id or its name. */
 export function agentsCommand(action: Action): Command {
@@ -10,11 +10,12 @@ export function agentsCommand(action: Action): Command {
   agents
     .command('list')
     .description('list the agents')
+    .option(...NAMED)
     .addHelpText(
       'after',
       examples(
         'svault agents list',
-        'svault agents list --format wide',
+        'svault agents list --name build --format wide',
         "svault agents list --json | jq -r '.[] | select(.lastUsedAt == null) | .name'    # never used",
       ),
     )

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Action, YES, nounCommand } from '../declare.ts';
+import { type Action, NAMED, YES, nounCommand } from '../declare.ts';
 import { FOR_HOW_LONG, REFRESH_POLICY } from '../grants/commands.ts';
 
 /** `folders` and all below it. */
@@ -13,9 +13,10 @@ export const foldersCommand = (action: Action): Command =>
     commands: {
       list: {
         says: 'list the folders',
+        options: [NAMED],
         examples: [
           'svault folders list',
-          'svault folders list --format wide',
+          'svault folders list --name build',
           "svault folders list --json | jq -r '.[].name'",
         ],
         run: 'listFolders',

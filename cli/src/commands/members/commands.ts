@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Action, YES, nounCommand } from '../declare.ts';
+import { type Action, NAMED, YES, nounCommand } from '../declare.ts';
 
 /** `members` and all below it. */
 export const membersCommand = (action: Action): Command =>
@@ -12,9 +12,10 @@ export const membersCommand = (action: Action): Command =>
     commands: {
       list: {
         says: 'list the people of the account',
+        options: [NAMED],
         examples: [
           'svault members list',
-          'svault members list --format wide',
+          'svault members list --name @example.org',
           'svault members list --json | jq -r \'.[] | select(.role == "admin") | .email\'',
         ],
         run: 'listMembers',

@@ -3,11 +3,12 @@ import { nameOrId, pathOf, referred } from '../../api/resource.ts';
 import { POLICY } from '../../api/resources.ts';
 import { Failure, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
+import { withQuery } from '../../json-in.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plainLine } from '../../output/plain-line.ts';
 import { type Shape, printDone, printList, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
-import { removing } from '../resource-commands.ts';
+import { type NamedOptions, removing, searched } from '../resource-commands.ts';
 import { type Step, linesOf, planFor } from './plan.ts';
 import { policiesIn } from './policy-file.ts';
 import {
@@ -38,17 +39,22 @@ const COLUMNS: Shape<Policy>['columns'] = [
 ];
 
 /** `policies list` */
-export const listPolicies: Run<[], TargetOptions> = async (invocation, _, options) => {
+export const listPolicies: Run<[], TargetOptions & NamedOptions> = async (
+  invocation,
+  _,
+  { name, ...options },
+) => {
   const client = await apiClient(invocation);
   const target = await targetFrom(client, options);
-  const { targetType = '', targetId = '' } = target ?? {};
-  const query = target === undefined ? '' : `?${String(new URLSearchParams({ targetType, targetId }))}`;
-  const policies = await client.readAll(`${POLICY.path}${query}`, policySchema);
+  const { targetType, targetId } = target ?? {};
+  const path = withQuery(POLICY.path, { name, targetType, targetId });
+  const policies = await client.readAll(path, policySchema);
   const none =
     target === undefined
       ? 'there are no policies yet: svault policies apply FILE'
       : `no policy is attached to ${target.called}`;
-  printList(invocation, policies, { columns: COLUMNS, name: nameOrId(policies), none });
+  const shape = { columns: COLUMNS, name: nameOrId(policies), none };
+  printList(invocation, policies, searched(shape, 'policy', name));
 };
 
 type WithTargets = Policy & { readonly attachments: AttachedNames };

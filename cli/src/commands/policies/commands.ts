@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Action, YES, nounCommand } from '../declare.ts';
+import { type Action, NAMED, YES, nounCommand } from '../declare.ts';
 
 /** `policies` and all below it. */
 export const policiesCommand = (action: Action): Command =>
@@ -17,9 +17,9 @@ export const policiesCommand = (action: Action): Command =>
     commands: {
       list: {
         says: 'list the policies',
-        options: TARGETS,
+        options: [NAMED, ...TARGETS],
         examples: [
-          'svault policies list',
+          'svault policies list --name office',
           'svault policies list --agent ci',
           'svault policies list --service github',
         ],

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Action, YES, collect, nounCommand } from '../declare.ts';
+import { type Action, NAMED, YES, collect, nounCommand } from '../declare.ts';
 
 /** `proxies` and all below it. */
 export const proxiesCommand = (action: Action): Command =>
@@ -13,7 +13,8 @@ export const proxiesCommand = (action: Action): Command =>
     commands: {
       list: {
         says: 'list the proxies, revoked ones too',
-        examples: ['svault proxies list', 'svault proxies list --format wide', 'svault proxies list --json'],
+        options: [NAMED],
+        examples: ['svault proxies list', 'svault proxies list --name linear', 'svault proxies list --json'],
         run: 'listProxies',
       },
       show: {

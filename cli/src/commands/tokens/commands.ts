@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { type Action, examples } from '../declare.ts';
+import { type Action, NAMED, examples } from '../declare.ts';
 import { TOKEN_TYPES, addSecretOptions } from './options.ts';
 
 /** `tokens` and all below it. Those of its commands that have a shortcut are made by a function each. */
@@ -29,7 +29,8 @@ export function tokensCommand(action: Action): Command {
 export const listTokens = (action: Action, name = 'list'): Command =>
   new Command(name)
     .description('list the credentials; as an agent, those it is granted')
-    .addHelpText('after', examples('svault ls', 'svault ls --format wide', 'svault tokens list --json'))
+    .option(...NAMED)
+    .addHelpText('after', examples('svault ls', 'svault ls --name github', 'svault tokens list --json'))
     .action(action(() => import('./list-and-show.ts'), 'listTokens'));
 
 export const getToken = (action: Action, name = 'get'): Command =>

@@ -1,19 +1,23 @@
 import { z } from 'zod';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
+import { withQuery } from '../../json-in.ts';
 import { type Column, type Shape, printList, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
+import { type NamedOptions, searched } from '../resource-commands.ts';
 import { type Token, tokenOf, tokenSchema } from './token.ts';
 
 /** `tokens list`; as an agent, what it is granted */
-export const listTokens: Run = async (invocation) => {
+export const listTokens: Run<[], NamedOptions> = async (invocation, _, { name }) => {
   const client = await apiClient(invocation, 'anybody');
-  if (client.login.context.kind === 'agent')
+  if (client.login.context.kind === 'agent') {
+    if (name !== undefined) throw usage('--name searches the whole account, and takes an admin’s login');
     return printList(invocation, await ownGrants(client), OWN_GRANTS);
-  const tokens = await client.readAll('/api/tokens', tokenSchema);
-  printList(invocation, tokens, TOKENS);
+  }
+  const tokens = await client.readAll(withQuery('/api/tokens', { name }), tokenSchema);
+  printList(invocation, tokens, searched(TOKENS, 'credential', name));
   if (tokens.length > 0 && tokens.every(({ webhook }) => webhook === undefined))
     say(invocation, 'the webhook said nothing of them: it holds none, or is away (svault webhook status)');
   // Protocol 5.5: shown as a warning wherever tokens are listed.

@@ -3448,6 +3448,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor */
+                name?: string;
             };
             header?: never;
             path?: never;
@@ -4354,6 +4356,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor */
+                name?: string;
                 status?: "active" | "suspended" | "deleted";
             };
             header?: never;
@@ -5303,6 +5307,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor */
+                name?: string;
             };
             header?: never;
             path?: never;
@@ -6170,6 +6176,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor */
+                name?: string;
             };
             header?: never;
             path?: never;
@@ -7694,6 +7702,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor */
+                name?: string;
                 targetType?: "agent" | "proxy" | "token";
                 targetId?: string;
             };
@@ -8438,6 +8448,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor */
+                name?: string;
             };
             header?: never;
             path?: never;

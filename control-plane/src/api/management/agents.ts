@@ -16,8 +16,8 @@ import type { Needs } from './dependencies.ts';
 import {
   idParams,
   nameSchema,
-  pageQuery,
-  pageRequest,
+  namedPageQuery,
+  namedPageRequest,
   pageSchema,
   textSchema,
   timeSchema,
@@ -119,10 +119,10 @@ export function createAgentRoutes({
       ...shared,
       operation: 'listAgents',
       summary: 'List agents, oldest first; deleted ones only when asked for',
-      query: z.strictObject({ ...pageQuery, status: z.enum(AGENT_STATUSES).optional() }),
+      query: z.strictObject({ ...namedPageQuery, status: z.enum(AGENT_STATUSES).optional() }),
       response: { status: 200, schema: pageSchema(agentSchema) },
       handle: ({ actor, query }) =>
-        viewOfPage(stores.agents.list(actor.vaultId, query.status, pageRequest(query)), toAgentView),
+        viewOfPage(stores.agents.list(actor.vaultId, query.status, namedPageRequest(query)), toAgentView),
     }),
     defineRoute('GET /api/agents/{id}', {
       ...byId,

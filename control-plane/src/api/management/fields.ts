@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type {} from 'zod-openapi';
 import { invalidArgument } from '../../core/errors.ts';
 import { nameKey } from '../../core/name.ts';
-import { type Page, type PageRequest, readCursor } from '../../core/paging.ts';
+import { EMAIL_CHARACTERS } from '../../core/user.ts';
+import { type NamedPageRequest, type Page, type PageRequest, readCursor } from '../../core/paging.ts';
 
 /** Longer than any password or token: what does not fit is wrong like any other, and not malformed. */
 export const SECRET_CHARACTERS = 1_024;
@@ -93,6 +94,20 @@ export const pageQuery = {
   cursor: z.string().max(1_000).optional().meta({ description: 'nextCursor of the page before' }),
 };
 
+/** Of lists whose items have names. */
+export const namedPageQuery = {
+  ...pageQuery,
+  name: z
+    .string()
+    .max(EMAIL_CHARACTERS)
+    .regex(/^\P{Cc}*$/u, 'must be one line')
+    .optional()
+    .meta({
+      description:
+        'Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor',
+    }),
+};
+
 /**
  * The page that a list's query asks for.
  *
@@ -109,6 +124,12 @@ export function pageRequest(
   if (after === undefined) throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
   return { limit, after };
 }
+
+/** The same for a list of {@link namedPageQuery}. */
+export const namedPageRequest = (
+  query: Parameters<typeof pageRequest>[0] & { readonly name?: string | undefined },
+  parts?: number,
+): NamedPageRequest => ({ ...pageRequest(query, parts), name: query.name });
 
 /** A page of a list as it is shown. */
 export async function viewOfPage<T, View>(

@@ -6,8 +6,8 @@ import type { Needs } from './dependencies.ts';
 import {
   idParams,
   lineSchema,
-  pageQuery,
-  pageRequest,
+  namedPageQuery,
+  namedPageRequest,
   pageSchema,
   serviceNameSchema,
   timeSchema,
@@ -63,10 +63,10 @@ export function createFolderRoutes({ clock, stores }: Needs<'clock', 'folders'>)
       ...shared,
       operation: 'listFolders',
       summary: 'List folders, oldest first',
-      query: z.strictObject(pageQuery),
+      query: z.strictObject(namedPageQuery),
       response: { status: 200, schema: pageSchema(folderSchema) },
       handle: ({ actor, query }) =>
-        viewOfPage(stores.folders.list(actor.vaultId, pageRequest(query)), toFolderView),
+        viewOfPage(stores.folders.list(actor.vaultId, namedPageRequest(query)), toFolderView),
     }),
     defineRoute('GET /api/folders/{id}', {
       ...byId,

@@ -4,7 +4,7 @@ import { EMAIL_CHARACTERS, EMAIL_FORM } from '../../core/user.ts';
 import { addMember, changeRole, inviteMember, removeMember } from '../../management/members.ts';
 import { noPasswordsHere } from '../../sign-in/methods.ts';
 import type { Needs } from './dependencies.ts';
-import { idParams, pageQuery, pageRequest, pageSchema, timeSchema } from './fields.ts';
+import { idParams, namedPageQuery, namedPageRequest, pageSchema, timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 export const memberSchema = z
@@ -64,9 +64,9 @@ export function createMemberRoutes({
       ...shared,
       operation: 'listMembers',
       summary: 'List the people of the account, oldest first',
-      query: z.strictObject(pageQuery),
+      query: z.strictObject(namedPageQuery),
       response: { status: 200, schema: pageSchema(memberSchema) },
-      handle: ({ actor, query }) => stores.users.list(actor.vaultId, pageRequest(query)),
+      handle: ({ actor, query }) => stores.users.list(actor.vaultId, namedPageRequest(query)),
     }),
     defineRoute('POST /api/members', {
       ...shared,

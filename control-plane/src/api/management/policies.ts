@@ -16,6 +16,8 @@ import {
   idParams,
   idSchema,
   lineSchema,
+  namedPageQuery,
+  namedPageRequest,
   pageQuery,
   pageRequest,
   pageSchema,
@@ -79,7 +81,7 @@ export const attachmentSchema = z
 
 const policyQuery = z
   .strictObject({
-    ...pageQuery,
+    ...namedPageQuery,
     targetType: targetMembers.targetType.optional(),
     targetId: targetMembers.targetId.optional(),
   })
@@ -168,7 +170,7 @@ export function createPolicyRoutes({
       handle: async ({ actor, query }) => {
         const { targetType: type, targetId: id } = query;
         const target = type === undefined || id === undefined ? undefined : { type, id };
-        const page = await stores.policies.list(actor.vaultId, target, pageRequest(query));
+        const page = await stores.policies.list(actor.vaultId, target, namedPageRequest(query));
         const counts = await stores.policies.attachmentCounts(
           page.items.map(({ id }) => id),
           ATTACHMENTS_COUNTED_UP_TO,

@@ -21,8 +21,8 @@ import {
   idParams,
   idSchema,
   nameSchema,
-  pageQuery,
-  pageRequest,
+  namedPageQuery,
+  namedPageRequest,
   pageSchema,
   serviceNameSchema,
   timeSchema,
@@ -152,11 +152,11 @@ export function createProxyRoutes(
       ...shared,
       operation: 'listProxies',
       summary: 'List proxies, oldest first; revoked ones too',
-      query: z.strictObject(pageQuery),
+      query: z.strictObject(namedPageQuery),
       response: { status: 200, schema: pageSchema(proxySchema) },
       handle: async ({ actor: { vaultId }, query }) => {
         const link = await stores.webhookLinks.find(vaultId);
-        return viewOfPage(stores.proxies.list(vaultId, pageRequest(query)), (item) =>
+        return viewOfPage(stores.proxies.list(vaultId, namedPageRequest(query)), (item) =>
           toProxyView(item, link),
         );
       },

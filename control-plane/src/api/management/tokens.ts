@@ -13,8 +13,9 @@ import { logPageRequest } from './audit.ts';
 import type { Needs } from './dependencies.ts';
 import {
   lineSchema,
+  namedPageQuery,
+  namedPageRequest,
   pageQuery,
-  pageRequest,
   pageSchema,
   serviceNameParams,
   serviceNameSchema,
@@ -170,10 +171,10 @@ export function createTokenRoutes({
       operation: 'listTokens',
       summary: 'List tokens by service name, with what the webhook says of them',
       role: 'member',
-      query: z.strictObject(pageQuery),
+      query: z.strictObject(namedPageQuery),
       response: { status: 200, schema: pageSchema(tokenSchema) },
       handle: async ({ actor, query }) => {
-        const page = await stores.tokens.list(actor.vaultId, pageRequest(query, 1));
+        const page = await stores.tokens.list(actor.vaultId, namedPageRequest(query, 1));
         return { ...page, items: await viewsOf(actor, page.items) };
       },
     }),

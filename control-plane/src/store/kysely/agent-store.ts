@@ -1,9 +1,9 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { Agent, AgentStore } from '../../core/agent.ts';
 import type { Schema } from '../schema.ts';
-import { nameHash } from './name-store.ts';
-import { first, pageBy, run } from './queries.ts';
+import { nameColumns, nameHash } from './name-store.ts';
+import { first, nameContains, pageBy, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
 
 /** Without the key. */
@@ -28,21 +28,20 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
     db.updateTable('agents').where('vault_id', '=', vaultId).where('id', '=', id);
   return {
     named: (vaultId, name) => first(agents(vaultId).where('name_hash', '=', nameHash(name)), toAgent),
-    add: (agent) => run(db.insertInto('agents').values({ ...toRow(agent), name_hash: nameHash(agent.name) })),
+    add: (agent) => run(db.insertInto('agents').values({ ...toRow(agent), ...nameColumns(agent.name) })),
     get: (vaultId, id) => first(agents(vaultId).where('id', '=', id as Id<'agt'>), toAgent),
     list: (vaultId, status, page) => {
-      const some =
-        status === undefined
-          ? agents(vaultId).where('status', '!=', 'deleted')
-          : agents(vaultId).where('status', '=', status);
-      return pageBy(['created_at', 'id'], some, page, toAgent);
+      const hasStatus =
+        status === undefined ? sql<SqlBool>`status != 'deleted'` : sql<SqlBool>`status = ${status}`;
+      const conditions = [hasStatus, ...nameContains(page.name)];
+      return pageBy(['created_at', 'id'], agents(vaultId), page, toAgent, conditions);
     },
     listAll: (vaultId, page) => pageBy(['created_at', 'id'], agents(vaultId), page, toAgent),
     update: (vaultId, id, { name, description, mcpEnabled, sealingKeyThumbprint }) =>
       run(
         update(vaultId, id).set({
           ...toChanges({ name, description, mcpEnabled, sealingKeyThumbprint }),
-          ...(name !== undefined && { name_hash: nameHash(name) }),
+          ...(name !== undefined && nameColumns(name)),
         }),
       ),
     setStatus: (vaultId, id, status) => run(update(vaultId, id).set({ status })),

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { FolderStore } from '../../core/folder.ts';
+import { nameKey } from '../../core/name.ts';
 import type { Schema } from '../schema.ts';
 import {
   all,
@@ -8,6 +9,7 @@ import {
   chunksOf,
   countUpTo,
   first,
+  nameContains,
   pageBy,
   rowsChanged,
   rowsOfChunks,
@@ -17,7 +19,10 @@ import { toChanges, toEntity, toRow } from './rows.ts';
 
 export function createFolderStore(db: Kysely<Schema>): FolderStore {
   const folders = (vaultId: Id<'vlt'>) =>
-    db.selectFrom('folders').selectAll().where('vault_id', '=', vaultId);
+    db
+      .selectFrom('folders')
+      .select(['id', 'vault_id', 'name', 'created_at', 'updated_at'])
+      .where('vault_id', '=', vaultId);
   const withNames = async <Row extends { readonly id: Id<'fld'> }>(folder: Row) => ({
     ...folder,
     serviceNames: await all(
@@ -38,7 +43,7 @@ export function createFolderStore(db: Kysely<Schema>): FolderStore {
 
   return {
     add: async ({ serviceNames, ...folder }) => {
-      await run(db.insertInto('folders').values(toRow(folder)));
+      await run(db.insertInto('folders').values({ ...toRow(folder), name_key: nameKey(folder.name) }));
       await fill(folder.vaultId, folder.id, serviceNames);
     },
     get: async (vaultId, id) => {
@@ -46,7 +51,8 @@ export function createFolderStore(db: Kysely<Schema>): FolderStore {
       return folder && withNames(folder);
     },
     list: async (vaultId, page) => {
-      const found = await pageBy(['created_at', 'id'], folders(vaultId), page, toEntity);
+      const named = nameContains(page.name);
+      const found = await pageBy(['created_at', 'id'], folders(vaultId), page, toEntity, named);
       const items = [];
       for (const folder of found.items) items.push(await withNames(folder));
       return { ...found, items };
@@ -54,7 +60,10 @@ export function createFolderStore(db: Kysely<Schema>): FolderStore {
     count: (vaultId, atMost) =>
       countUpTo(db, db.selectFrom('folders').where('vault_id', '=', vaultId), atMost),
     update: async (vaultId, id, { name, serviceNames }, updatedAt) => {
-      const changes = toChanges({ name, updatedAt });
+      const changes = {
+        ...toChanges({ name, updatedAt }),
+        ...(name !== undefined && { name_key: nameKey(name) }),
+      };
       await run(db.updateTable('folders').set(changes).where('vault_id', '=', vaultId).where('id', '=', id));
       if (serviceNames === undefined) return;
       await empty(vaultId, id);

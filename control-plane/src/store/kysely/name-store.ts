@@ -7,6 +7,12 @@ import { rowsOfChunks } from './queries.ts';
 /** A hash, because an index takes no text of any length. */
 export const nameHash = (name: string): string => toHex(sha256(utf8(nameKey(name))));
 
+/** What an index holds unique, and what lists are searched by. */
+export const nameColumns = (name: string): { readonly name_hash: string; readonly name_key: string } => ({
+  name_hash: nameHash(name),
+  name_key: nameKey(name),
+});
+
 export function createNameStore(db: Kysely<Schema>): NameStore {
   const named = (table: 'agents' | 'proxies' | 'admin_keys', vaultId: Id<'vlt'>, ids: readonly string[]) =>
     db

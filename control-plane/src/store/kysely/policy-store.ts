@@ -9,13 +9,16 @@ import {
   TARGET_TYPES,
   type TargetType,
 } from '../../core/policy.ts';
+import { nameKey } from '../../core/name.ts';
 import type { Schema } from '../schema.ts';
-import { all, changesRow, first, pageBy, rowsChanged, rowsOfChunks, run } from './queries.ts';
+import { all, changesRow, first, nameContains, pageBy, rowsChanged, rowsOfChunks, run } from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
+
+const POLICY = ['id', 'vault_id', 'name', 'enabled', 'rules', 'created_at', 'updated_at'] as const;
 
 export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
   const policies = (vaultId: Id<'vlt'>) =>
-    db.selectFrom('policies').selectAll('policies').where('policies.vault_id', '=', vaultId);
+    db.selectFrom('policies').select(POLICY).where('policies.vault_id', '=', vaultId);
   const attachments = (vaultId: Id<'vlt'>, type: TargetType) =>
     db
       .selectFrom('policy_attachments')
@@ -94,18 +97,19 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
   };
 
   return {
-    add: (policy) => run(db.insertInto('policies').values(toRow(policy))),
+    add: (policy) =>
+      run(db.insertInto('policies').values({ ...toRow(policy), name_key: nameKey(policy.name) })),
     get: (vaultId, id) => first(policies(vaultId).where('id', '=', id as Policy['id']), toPolicy),
     list: (vaultId, target, page) => {
       const some =
         target === undefined
           ? policies(vaultId)
           : policies(vaultId).where('id', 'in', attachedTo(vaultId, target).select('policy_id'));
-      return pageBy(['created_at', 'id'], some, page, toPolicy);
+      return pageBy(['created_at', 'id'], some, page, toPolicy, nameContains(page.name));
     },
     update: async (before, { vaultId, id, name, enabled, rules, updatedAt }) => {
       const kept = new Set(rules.map((rule) => rule.id));
-      const changed = toRow({ name, enabled, rules, updatedAt });
+      const changed = { ...toRow({ name, enabled, rules, updatedAt }), name_key: nameKey(name) };
       await run(db.updateTable('policies').set(changed).where('vault_id', '=', vaultId).where('id', '=', id));
       await dropCounts(before.rules.filter((rule) => !kept.has(rule.id)));
     },

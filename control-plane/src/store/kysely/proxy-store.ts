@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { Proxy, ProxyRemoval, ProxyRemovalStore, ProxyStore } from '../../core/proxy.ts';
 import type { Schema } from '../schema.ts';
-import { nameHash } from './name-store.ts';
-import { all, changesRow, first, pageBy, run } from './queries.ts';
+import { nameColumns, nameHash } from './name-store.ts';
+import { all, changesRow, first, nameContains, pageBy, run } from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
 
 /** Without the key. */
@@ -32,8 +32,7 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
   return {
     named: (vaultId, name) =>
       first(proxies(vaultId).select(PROXY).where('name_hash', '=', nameHash(name)), toProxy),
-    add: (proxy) =>
-      run(db.insertInto('proxies').values({ ...toRow(proxy), name_hash: nameHash(proxy.name) })),
+    add: (proxy) => run(db.insertInto('proxies').values({ ...toRow(proxy), ...nameColumns(proxy.name) })),
     get: (vaultId, id) =>
       first(
         proxies(vaultId)
@@ -41,10 +40,13 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
           .where('id', '=', id as Id<'prx'>),
         toProxy,
       ),
-    list: (vaultId, page) => pageBy(['created_at', 'id'], proxies(vaultId).select(PROXY), page, toProxy),
+    list: (vaultId, page) => {
+      const some = proxies(vaultId).select(PROXY);
+      return pageBy(['created_at', 'id'], some, page, toProxy, nameContains(page.name));
+    },
     update: ({ vaultId, id, name, upstreamUrl, serviceName, agentId, headerTemplates, revision }) => {
       const settings = { name, upstreamUrl, serviceName, agentId, headerTemplates, revision };
-      return run(update(vaultId, id).set({ ...toRow(settings), name_hash: nameHash(name) }));
+      return run(update(vaultId, id).set({ ...toRow(settings), ...nameColumns(name) }));
     },
     markRevoked: (vaultId, id, revokedAt) =>
       run(

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type DeleteResult,
+  type Expression,
   type InsertResult,
   type Kysely,
   type SelectQueryBuilder,
@@ -8,7 +10,8 @@ import {
   type UpdateResult,
   sql,
 } from 'kysely';
-import { type Page, type PageRequest, pageOf } from '../../core/paging.ts';
+import { nameKey } from '../../core/name.ts';
+import { type Page, type PageRequest, cursorOf, pageOf } from '../../core/paging.ts';
 import type { Schema } from '../schema.ts';
 
 /** Runs a statement without a result. */
@@ -47,24 +50,70 @@ export async function all<Row, T>(
   return (await query.execute()).map(toEntity);
 }
 
+/** Rows that one statement looks at for conditions without an index: some milliseconds, in which SQLite serves nothing else. */
+const MAX_LOOKED_AT = 10_000;
+/** So a page looks at 200,000 rows. */
+const MAX_SCANS = 20;
+
 /**
  * Keyset pagination: the rows after the last one of the former page, by these columns. A row comparison, so that the index of
  * the order is used on both databases.
+ *
+ * @param conditions without an index. They are checked on a bounded number of rows: where few rows of a long list meet them, a
+ *   page may hold fewer items than requested, or none, and still have a cursor
  */
 export async function pageBy<Tables extends keyof Schema, Row, Column extends keyof Row & string, T>(
   columns: readonly Column[],
   query: SelectQueryBuilder<Schema, Tables, Row>,
   { limit, after }: PageRequest,
   toEntity: (row: Simplify<Row>) => T,
+  conditions: readonly Expression<SqlBool>[] = [],
 ): Promise<Page<T>> {
   const refs = sql.join(columns.map((column) => sql.ref(column)));
-  const rest = after === undefined ? query : query.where(sql<SqlBool>`(${refs}) > (${sql.join([...after])})`);
-  const rows = await rest
-    .orderBy(refs)
-    .limit(limit + 1)
-    .execute();
-  const page = pageOf(rows, limit, (row) => columns.map((column) => String(row[column])));
-  return { ...page, items: page.items.map(toEntity) };
+  const keyOf = (row: { readonly [Name in Column]: unknown }) => columns.map((column) => String(row[column]));
+  const found: Simplify<Row>[] = [];
+  let from = after;
+  for (let scans = 0; scans < MAX_SCANS && found.length <= limit; scans++) {
+    if (scans > 0) await nextTurn();
+    const rest = from === undefined ? query : query.where(sql<SqlBool>`(${refs}) > (${sql.join([...from])})`);
+    const to = conditions.length === 0 ? undefined : await keyOfLastLookedAt(rest, columns);
+    let some = to === undefined ? rest : rest.where(sql<SqlBool>`(${refs}) <= (${sql.join(to)})`);
+    for (const condition of conditions) some = some.where(condition);
+    found.push(
+      ...(await some
+        .orderBy(refs)
+        .limit(limit + 1 - found.length)
+        .execute()),
+    );
+    from = to;
+    if (to === undefined) break;
+  }
+  const page = pageOf(found, limit, keyOf);
+  const rest = found.length > limit || from === undefined ? {} : { nextCursor: cursorOf(from) };
+  return { ...page, ...rest, items: page.items.map(toEntity) };
+}
+
+/** @returns undefined where fewer rows are left */
+async function keyOfLastLookedAt<Tables extends keyof Schema>(
+  query: SelectQueryBuilder<Schema, Tables, unknown>,
+  columns: readonly string[],
+): Promise<string[] | undefined> {
+  const refs = columns.map((column) => sql.ref<string>(column));
+  const row = await query
+    .clearSelect()
+    .select(refs.map((ref, index) => ref.as(String(index))))
+    .orderBy(sql.join(refs))
+    .offset(MAX_LOOKED_AT - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return row && columns.map((_, index) => String(row[index]));
+}
+
+/** That a row's name contains a text, as `nameKey` compares names; no condition without a text. */
+export function nameContains(text: string | undefined): Expression<SqlBool>[] {
+  if (text === undefined) return [];
+  const literal = nameKey(text).replaceAll(/[!%_]/g, '!$&');
+  return [sql<SqlBool>`name_key LIKE ${`%${literal}%`} ESCAPE '!'`];
 }
 
 /** The number of rows, read no further than `atMost`, so that a count costs the same for any size of the table. */

@@ -1,9 +1,23 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
+import { nameKey } from '../../core/name.ts';
 import type { TokenMetadata, TokenStore } from '../../core/token.ts';
 import type { Schema } from '../schema.ts';
-import { all, changesRow, first, pageBy, rowsOfChunks, run } from './queries.ts';
+import { all, changesRow, first, nameContains, pageBy, rowsOfChunks, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
+
+const TOKEN = [
+  'vault_id',
+  'service_name',
+  'token_type',
+  'display_name',
+  'description',
+  'notes',
+  'tags',
+  'created_at',
+  'updated_at',
+  'upstream_rejected_at',
+] as const;
 
 export function createTokenStore(db: Kysely<Schema>): TokenStore {
   const tokens = (vaultId: Id<'vlt'>) => db.selectFrom('tokens').where('vault_id', '=', vaultId);
@@ -14,11 +28,11 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
       changesRow(
         db
           .insertInto('tokens')
-          .values(toRow(token))
+          .values({ ...toRow(token), name_key: nameKey(token.serviceName) })
           .onConflict((conflict) => conflict.columns(['vault_id', 'service_name']).doNothing()),
       ),
     get: (vaultId, serviceName) =>
-      first(tokens(vaultId).selectAll().where('service_name', '=', serviceName), toToken),
+      first(tokens(vaultId).select(TOKEN).where('service_name', '=', serviceName), toToken),
     known: async (vaultId, serviceNames) => {
       const names = tokens(vaultId).select('service_name');
       const rows = await rowsOfChunks(serviceNames, (chunk) => names.where('service_name', 'in', chunk));
@@ -30,11 +44,12 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
         (row) => row.service_name,
       ),
     ofServices: async (vaultId, serviceNames) => {
-      const whole = tokens(vaultId).selectAll();
+      const whole = tokens(vaultId).select(TOKEN);
       const rows = await rowsOfChunks(serviceNames, (chunk) => whole.where('service_name', 'in', chunk));
       return rows.map(toToken);
     },
-    list: (vaultId, page) => pageBy(['service_name'], tokens(vaultId).selectAll(), page, toToken),
+    list: (vaultId, page) =>
+      pageBy(['service_name'], tokens(vaultId).select(TOKEN), page, toToken, nameContains(page.name)),
     update: (vaultId, serviceName, { displayName, description, notes, tags }, updatedAt) =>
       run(update(vaultId, serviceName).set(toChanges({ displayName, description, notes, tags, updatedAt }))),
     markRejected: (vaultId, serviceName, at) =>

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
+import { nameKey } from '../../core/name.ts';
 import type { IdentityStore, LoginLinkStore, PasswordStore, User, UserStore } from '../../core/user.ts';
 import type { Schema } from '../schema.ts';
-import { all, first, pageBy, run } from './queries.ts';
+import { all, first, nameContains, pageBy, run } from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
 
 const USER = [
@@ -22,14 +23,20 @@ export function createUserStore(db: Kysely<Schema>): UserStore {
   const update = (vaultId: Id<'vlt'>, id: Id<'usr'>) =>
     db.updateTable('users').where('vault_id', '=', vaultId).where('id', '=', id);
   return {
-    add: (user) => run(db.insertInto('users').values(toRow(user))),
+    add: (user) => run(db.insertInto('users').values({ ...toRow(user), name_key: nameKey(user.email) })),
     get: (vaultId, id) => first(users.where('vault_id', '=', vaultId).where('id', '=', id), toUser),
     findByEmail: (email) => first(users.where('email', '=', email), toUser),
     list: (vaultId, page) =>
-      pageBy(['created_at', 'id'], users.where('vault_id', '=', vaultId), page, toUser),
+      pageBy(
+        ['created_at', 'id'],
+        users.where('vault_id', '=', vaultId),
+        page,
+        toUser,
+        nameContains(page.name),
+      ),
     ownerOf: (vaultId) => first(owners.where('vault_id', '=', vaultId), toUser),
     owners: () => all(owners.orderBy('created_at').orderBy('id'), toUser),
-    setEmail: (vaultId, id, email) => run(update(vaultId, id).set({ email })),
+    setEmail: (vaultId, id, email) => run(update(vaultId, id).set({ email, name_key: nameKey(email) })),
     setRole: (vaultId, id, role) => run(update(vaultId, id).set({ role })),
     markDeleted: (vaultId, id, deletedAt) =>
       // An id has no at sign, so it equals no address.

@@ -22,6 +22,7 @@ export const accounts: SchemaMigration = {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('email', 'text', (column) => column.notNull().unique())
+      .addColumn('name_key', 'text', (column) => column.notNull())
       .addColumn('role', 'text', (column) => column.notNull())
       .addColumn('is_owner', 'integer', (column) => column.notNull())
       .addColumn('created_at', 'text', (column) => column.notNull())

@@ -15,6 +15,7 @@ export const agents: SchemaMigration = {
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('owner_id', 'text', (column) => column.notNull().references('users.id'))
       .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('name_key', 'text', (column) => column.notNull())
       .addColumn('name_hash', 'text')
       .addColumn('description', 'text', (column) => column.notNull())
       .addColumn('status', 'text', (column) => column.notNull())

@@ -12,6 +12,7 @@ export const tokens: SchemaMigration = {
       .createTable('tokens')
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('service_name', 'text', (column) => column.notNull())
+      .addColumn('name_key', 'text', (column) => column.notNull())
       .addColumn('token_type', 'text', (column) => column.notNull())
       .addColumn('display_name', 'text', (column) => column.notNull())
       .addColumn('description', 'text', (column) => column.notNull())
@@ -28,6 +29,7 @@ export const tokens: SchemaMigration = {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('name_key', 'text', (column) => column.notNull())
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('updated_at', 'text', (column) => column.notNull())
       .execute();

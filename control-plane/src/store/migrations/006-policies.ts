@@ -13,6 +13,7 @@ export const policies: SchemaMigration = {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('name_key', 'text', (column) => column.notNull())
       .addColumn('enabled', 'integer', (column) => column.notNull())
       .addColumn('rules', 'text', (column) => column.notNull())
       .addColumn('created_at', 'text', (column) => column.notNull())

@@ -16,6 +16,7 @@ export const proxies: SchemaMigration = {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('vault_id', 'text', (column) => column.notNull().references('vaults.id'))
       .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('name_key', 'text', (column) => column.notNull())
       .addColumn('name_hash', 'text')
       .addColumn('upstream_url', 'text', (column) => column.notNull())
       .addColumn('upstream_auth_type', 'text', (column) => column.notNull())
