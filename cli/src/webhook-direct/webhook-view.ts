@@ -28,6 +28,10 @@ export const webhookSchema = z.looseObject({
   boundAt: z.string().optional(),
   keyId: z.string().optional(),
   rotationPending: z.boolean().optional(),
+  version: z.string().optional(),
+  log: z
+    .looseObject({ newest: z.number(), acknowledged: z.number(), behindSince: z.string().nullable() })
+    .optional(),
   setAside: z.looseObject({ reason: z.string(), until: z.string() }).optional(),
   capabilities: z.array(z.string()).optional(),
 });
@@ -49,6 +53,14 @@ export const webhookShape: Shape<WebhookView> = {
         reachable === true && latencyMs !== undefined ? `${latencyMs} ms` : '',
     },
     { title: 'last seen', of: ({ lastSeenAt }, { time }) => time(lastSeenAt) },
+    {
+      title: 'log copied',
+      of: ({ log }, { time }) =>
+        log === undefined
+          ? ''
+          : `${log.acknowledged} of ${log.newest}${log.behindSince === null ? '' : `, behind since ${time(log.behindSince)}`}`,
+    },
+    { title: 'version', of: ({ version = '' }) => version },
     { title: 'bound', of: ({ boundAt }, { time }) => time(boundAt) },
     { title: 'id', of: ({ webhookId = '' }) => webhookId },
     {

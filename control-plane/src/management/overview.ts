@@ -2,10 +2,10 @@ import { type Clock, type Id, formatTime } from '@svault/shared';
 import { lastHours, readActivity } from '../audit/activity.ts';
 import { sumByOutcome } from '../core/activity.ts';
 import type { Actor } from '../core/actor.ts';
-import type { AuditStore } from '../core/audit-store.ts';
 import type { Stores } from '../core/stores.ts';
 import { ownVault } from '../core/vault.ts';
 import { type Limiter, MAX_LOCKOUTS } from '../limits/limiter.ts';
+import { readLogCopy } from '../webhook/log-copy.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
@@ -41,26 +41,10 @@ export async function readOverview(
     webhook: link && {
       online: status.offlineForSeconds(vaultId) === 0,
       lastSeenAt: link.lastSeenAt,
-      logBehindSince: await logBehindSince(stores.audit, vaultId, nowMs),
+      logBehindSince: (await readLogCopy(stores.audit, vaultId, nowMs)).behindSince,
     },
     lockouts: (await limiter.lockouts(vaultId)).length,
   };
-}
-
-/** An event waits less than this in normal operation. */
-const USUAL_WAIT_MS = 60_000;
-
-/** The time of the oldest event that waits unusually long for its acknowledgement; undefined where none does. */
-async function logBehindSince(
-  log: Pick<AuditStore, 'after' | 'chainOf'>,
-  vaultId: Id<'vlt'>,
-  nowMs: number,
-): Promise<string | undefined> {
-  const { shippedSeq } = await log.chainOf(vaultId);
-  const [waiting] = await log.after(vaultId, shippedSeq, 1);
-  return waiting !== undefined && waiting.timestamp < formatTime(nowMs - USUAL_WAIT_MS)
-    ? waiting.timestamp
-    : undefined;
 }
 
 /** The callers of an account that are locked out, the longest lockouts first, at most {@link MAX_LOCKOUTS}; without a name where deleted. */

@@ -114,8 +114,8 @@ export interface HealthDependencies {
 /**
  * Makes a signed health call.
  *
- * @returns the link as `note` stores it, with the reported capabilities; `webhookId` and `serviceUrl`, the control plane that it
- *   is bound to, are undefined where the answer does not have them
+ * @returns the link as `note` stores it, with the reported capabilities; `webhookId`, `version` and `serviceUrl`, the control plane
+ *   that it is bound to, are undefined where the answer does not have them
  * @throws WebhookCallFailed
  */
 export async function callHealth(
@@ -125,6 +125,7 @@ export async function callHealth(
 ): Promise<{
   readonly link: WebhookLink;
   readonly webhookId: string | undefined;
+  readonly version: string | undefined;
   readonly serviceUrl: string | undefined;
   readonly note: () => Promise<unknown>;
 }> {
@@ -135,6 +136,7 @@ export async function callHealth(
   return {
     link: { ...link, capabilities, latencyMs, lastSeenAt: at },
     webhookId: data?.webhookId,
+    version: data?.version,
     serviceUrl: data?.serviceUrl,
     note: () => links.noteSeen(link, { capabilities, latencyMs, at }),
   };
@@ -151,6 +153,8 @@ export interface WebhookStatus {
   readonly failure?: WebhookCallFailed;
   /** The address of the control plane that it takes tickets of, where it says so. */
   readonly serviceUrl?: string | undefined;
+  /** Of its program, where it says so. */
+  readonly version?: string | undefined;
 }
 
 /** Calls a bound webhook and stores the capabilities that it reports. */
@@ -162,7 +166,7 @@ export async function probeWebhook(
     const seen = await callHealth(dependencies, link, { timeoutMs: PROBE_TIMEOUT_MS });
     // The owner gets the answer although a full disk does not take the note.
     await seen.note().catch(() => undefined);
-    return { link: seen.link, reachable: true, serviceUrl: seen.serviceUrl };
+    return { link: seen.link, reachable: true, serviceUrl: seen.serviceUrl, version: seen.version };
   } catch (error) {
     if (!(error instanceof WebhookCallFailed)) throw error;
     return { link, reachable: false, failure: error };

@@ -87,7 +87,7 @@ describe('shipping the log', () => {
 });
 
 describe('a webhook that limits what it writes', () => {
-  it('is called again after its Retry-After, and every event arrives in order (STO-38)', async () => {
+  it('is called again after its Retry-After, every event arrives in order (STO-38), and its owner sees how far its copy reaches', async () => {
     const service = await startLinkedService();
     try {
       await service.bind();
@@ -103,9 +103,14 @@ describe('a webhook that limits what it writes', () => {
         return { status: 200, body };
       };
       const ship = () => service.runJob('audit shipping');
+      const copy = async () => (await service.admin('GET', '/api/webhook')).json.log;
       await ship();
       await vi.waitFor(() => expect(asked).toEqual([0]), { timeout: 30_000 });
-      const ids = (await service.log()).toReversed().map(({ id }) => id);
+      const events = (await service.log()).toReversed();
+      const ids = events.map(({ id }) => id);
+      expect(await copy()).toEqual({ newest: ids.length, acknowledged: 0, behindSince: null });
+      service.clock.advance(70_000);
+      expect(await copy()).toMatchObject({ acknowledged: 0, behindSince: events[0]?.timestamp });
       await vi.waitFor(
         async () => {
           service.clock.advance(10_000);
@@ -114,6 +119,10 @@ describe('a webhook that limits what it writes', () => {
         },
         { timeout: 30_000, interval: 20 },
       );
+      await vi.waitFor(async () => {
+        const { newest, ...rest } = await copy();
+        expect(rest).toEqual({ acknowledged: newest, behindSince: null });
+      });
       expect(asked[1]).toBeGreaterThanOrEqual(120_000);
       expect(service.webhook.events.map(({ id }) => id).slice(0, ids.length)).toEqual(ids);
     } finally {

@@ -25,7 +25,7 @@ afterEach(async () => {
 const view = async () => (await service.admin('GET', '/api/webhook')).json;
 
 describe('GET /api/webhook', () => {
-  it('returns the webhook’s address, capabilities, last answer and latency', async () => {
+  it('returns the webhook’s address, capabilities, version, last answer and latency, and how far its copy of the log reaches', async () => {
     expect(await view()).toEqual({
       bound: true,
       webhookId: service.webhook.webhookId,
@@ -37,6 +37,8 @@ describe('GET /api/webhook', () => {
       boundAt: new Date(service.clock.now()).toISOString(),
       keyId: 'k1',
       rotationPending: false,
+      version: expect.stringMatching(/./),
+      log: { newest: expect.any(Number), acknowledged: 0, behindSince: null },
     });
   });
 

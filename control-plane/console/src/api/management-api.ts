@@ -9540,6 +9540,17 @@ export interface operations {
                         boundAt?: string;
                         keyId?: string;
                         rotationPending?: boolean;
+                        /** @description Of its program, as it says; absent where it did not answer just now */
+                        version?: string;
+                        /** @description How far the webhook's copy of the audit log reaches */
+                        log?: {
+                            /** @description Number of the newest event of the audit log */
+                            newest: number;
+                            /** @description Up to this event the webhook has a copy; 0: none */
+                            acknowledged: number;
+                            /** @description Since when an event waits that it has not acknowledged; null where none waits long */
+                            behindSince: string | null;
+                        };
                         /** @description Background work leaves it alone until then: tokens are not refreshed on schedule */
                         setAside?: {
                             /**
@@ -9740,6 +9751,17 @@ export interface operations {
                         boundAt?: string;
                         keyId?: string;
                         rotationPending?: boolean;
+                        /** @description Of its program, as it says; absent where it did not answer just now */
+                        version?: string;
+                        /** @description How far the webhook's copy of the audit log reaches */
+                        log?: {
+                            /** @description Number of the newest event of the audit log */
+                            newest: number;
+                            /** @description Up to this event the webhook has a copy; 0: none */
+                            acknowledged: number;
+                            /** @description Since when an event waits that it has not acknowledged; null where none waits long */
+                            behindSince: string | null;
+                        };
                         /** @description Background work leaves it alone until then: tokens are not refreshed on schedule */
                         setAside?: {
                             /**

@@ -6,6 +6,7 @@ import { SET_ASIDE_REASONS } from '../../core/webhook-link.ts';
 import { BIND_AGAIN, asRefusal, problemOfCall } from '../../webhook/call-failed.ts';
 import { problemOfWebhookUrl } from '../../webhook/registration-link.ts';
 import { type WebhookStatus, probeWebhook } from '../../webhook/retrying-client.ts';
+import { type LogCopy, readLogCopy } from '../../webhook/log-copy.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
 import type { Needs } from './dependencies.ts';
 import { timeSchema } from './fields.ts';
@@ -42,6 +43,20 @@ const webhookSchema = z.object({
   boundAt: timeSchema.optional(),
   keyId: z.string().optional(),
   rotationPending: z.boolean().optional(),
+  version: z
+    .string()
+    .optional()
+    .meta({ description: 'Of its program, as it says; absent where it did not answer just now' }),
+  log: z
+    .object({
+      newest: z.int().meta({ description: 'Number of the newest event of the audit log' }),
+      acknowledged: z.int().meta({ description: 'Up to this event the webhook has a copy; 0: none' }),
+      behindSince: timeSchema.nullable().meta({
+        description: 'Since when an event waits that it has not acknowledged; null where none waits long',
+      }),
+    })
+    .optional()
+    .meta({ description: "How far the webhook's copy of the audit log reaches" }),
   setAside: z
     .object({
       reason: z.enum(SET_ASIDE_REASONS).meta({
@@ -64,8 +79,9 @@ const keyRotatedSchema = z.object({ keyId: z.string() });
  * @param baseUrl of this control plane
  */
 function toWebhookView(
-  { link, reachable, failure, serviceUrl }: WebhookStatus,
+  { link, reachable, failure, serviceUrl, version }: WebhookStatus,
   baseUrl: string,
+  copy?: LogCopy,
 ): z.infer<typeof webhookSchema> {
   const { webhookId, url, capabilities, lastSeenAt, latencyMs, boundAt, key, pendingKey, setAside } = link;
   return {
@@ -84,6 +100,8 @@ function toWebhookView(
     boundAt,
     keyId: key.id,
     rotationPending: pendingKey !== undefined,
+    version,
+    log: copy && { ...copy, behindSince: copy.behindSince ?? null },
     setAside,
   };
 }
@@ -100,7 +118,10 @@ export function createWebhookRoutes({
   rotation,
   clock,
   baseUrl,
-}: Needs<'baseUrl' | 'binder' | 'clock' | 'rotation' | 'webhook', 'webhookLinks'>): ManagementRoute[] {
+}: Needs<
+  'baseUrl' | 'binder' | 'clock' | 'rotation' | 'webhook',
+  'audit' | 'webhookLinks'
+>): ManagementRoute[] {
   const shared = { tag: 'Webhook', role: 'admin' } as const;
   return [
     defineRoute('GET /api/webhook', {
@@ -112,7 +133,8 @@ export function createWebhookRoutes({
         const link = await stores.webhookLinks.find(actor.vaultId);
         if (link === undefined) return { bound: false };
         const status = await probeWebhook({ links: stores.webhookLinks, webhook, clock }, link);
-        return toWebhookView(status, baseUrl);
+        const copy = await readLogCopy(stores.audit, actor.vaultId, clock.now());
+        return toWebhookView(status, baseUrl, copy);
       },
     }),
     defineRoute('POST /api/webhook/bind', {
