@@ -124,6 +124,7 @@ vault unlock
 audit list
 audit verify
 limits list
+limits usage --agent ci
 limits
 account overview
 account activity

@@ -48,6 +48,7 @@ const TABLE = [
     'audit list|ls',
     'audit verify',
     'limits list|ls',
+    'limits usage',
     'account overview',
     'account activity',
     'account export',

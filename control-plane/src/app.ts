@@ -63,6 +63,7 @@ export function createApp(
       originOf,
     },
     isOwnHost: createHostCheck(baseUrl, createTrustsPeer(trustedProxies)),
+    limitsInForce: context.limits,
     limits: createRouteLimits({ limiter: context.limiter, limits: context.limits, clientAddress }),
     pageSession: createPageSession({
       stores,

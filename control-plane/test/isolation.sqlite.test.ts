@@ -247,5 +247,9 @@ describe('what is counted', () => {
       { callerId: own.id },
     ]);
     expect((await owner.call('GET', '/api/limits/lockouts')).json.items).toEqual([]);
+    const { counters } = (await owner.call('GET', `/api/limits?callerId=${own.id}`)).json;
+    expect(counters.slice(1).map(({ used }: { used: number }) => used)).toEqual(
+      counters.slice(1).map(() => 0),
+    );
   });
 });

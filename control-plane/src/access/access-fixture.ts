@@ -115,6 +115,7 @@ abstract class PipelineFixture<Subject extends CallerSubject> {
   readonly #limiter: Limiter = {
     admit: (admission) => (this.calls.push('limiter'), this.admissions.push(admission), this.admit),
     take: ({ key }) => (this.calls.push(`take ${key}`), this.take),
+    usage: () => [],
     lockouts: () => [],
   };
   protected readonly dependencies = {

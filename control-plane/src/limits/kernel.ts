@@ -1,5 +1,13 @@
 import { sha256, toBase64url, utf8 } from '@svault/shared';
-import type { Admission, Counter, LimitedCaller, LimiterDenial, LimiterVerdict, Lockout } from './limiter.ts';
+import type {
+  AccountCounter,
+  Admission,
+  CounterUsage,
+  LimitedCaller,
+  LimiterDenial,
+  LimiterVerdict,
+  Lockout,
+} from './limiter.ts';
 import type { Limits } from './limits.ts';
 import { AGGREGATE_WINDOW_MS } from './scopes.ts';
 
@@ -78,8 +86,7 @@ export const boxExpiresAtMs = (box: PenaltyBox): number =>
   Math.max(box.lockedUntilMs, box.violatedAtMs + box.strikes * DECAY_MS);
 
 /** A counter of one account, or of none where it counts an address. */
-export interface OwnedCounter extends Omit<Counter, 'scope'> {
-  readonly scope: Counter['scope'] | 'user_aggregate';
+export interface OwnedCounter extends AccountCounter {
   readonly vaultId: string | undefined;
   /** Unique within the account. */
   readonly name: string;
@@ -103,10 +110,7 @@ const MAX_KEY_CHARACTERS = 120;
  * Names a counter. A rule whose window changes gets a new counter. The name's length is bounded, so that a bound on entries
  * is a bound on memory.
  */
-export function ownedBy(
-  vaultId: string | undefined,
-  counter: Omit<OwnedCounter, 'vaultId' | 'name' | 'id'>,
-): OwnedCounter {
+export function ownedBy(vaultId: string | undefined, counter: AccountCounter): OwnedCounter {
   const { scope, key, limit, windowMs } = counter;
   const short = key.length <= MAX_KEY_CHARACTERS ? key : `#${toBase64url(sha256(utf8(key)))}`;
   const name = `${scope}:${windowMs}:${short}`;
@@ -121,11 +125,19 @@ interface AdmissionCounters {
   readonly extra: readonly OwnedCounter[];
 }
 
+/** The counter of all agents and proxies of an account together. */
+export const aggregateCounter = (limit: number): AccountCounter => ({
+  scope: 'user_aggregate',
+  key: '',
+  limit,
+  windowMs: AGGREGATE_WINDOW_MS,
+});
+
 export function countersOf(request: Admission, limits: Pick<Limits, 'counter'>): AdmissionCounters {
   const { vaultId, callerId, traffic, aggregateLimit: limit, extraCounters } = request;
   return {
     floor: ownedBy(vaultId, limits.counter(traffic, callerId)),
-    aggregate: ownedBy(vaultId, { scope: 'user_aggregate', key: '', limit, windowMs: AGGREGATE_WINDOW_MS }),
+    aggregate: ownedBy(vaultId, aggregateCounter(limit)),
     extra: extraCounters.map((counter) => ownedBy(vaultId, counter)),
   };
 }
@@ -193,6 +205,14 @@ function countIn(store: CounterStore, counter: OwnedCounter, nowMs: number): num
   const full = fullForMs(window, counter.limit, nowMs);
   if (full === 0) store.setWindow(counter, afterUse(window, counter.windowMs, nowMs));
   return full;
+}
+
+/** How much of a counter is used. */
+export function usageIn(store: CounterStore, counter: OwnedCounter, nowMs: number): CounterUsage {
+  const running = windowAt(store.window(counter), nowMs);
+  return running === undefined
+    ? { used: 0, resetsInSeconds: 0 }
+    : { used: running.count, resetsInSeconds: inSeconds(running.endsAtMs - nowMs) };
 }
 
 /** The callers of an account that are locked out. */

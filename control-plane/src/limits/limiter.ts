@@ -17,6 +17,18 @@ export interface Counter {
   readonly windowMs: number;
 }
 
+/** A counter that an account may ask about: also that of all its agents and proxies together. */
+export interface AccountCounter extends Omit<Counter, 'scope'> {
+  readonly scope: Counter['scope'] | 'user_aggregate';
+}
+
+/** How much of a counter is used now. */
+export interface CounterUsage {
+  readonly used: number;
+  /** A whole number of seconds; 0 where no window is running. */
+  readonly resetsInSeconds: number;
+}
+
 /** One request with all of its counters, so that a decision takes one round trip to Redis. */
 export interface Admission extends LimitedCaller {
   /**
@@ -66,6 +78,12 @@ export interface Limiter {
    * @param vaultId the counter's account, so that `admit` and `take` share it; undefined for counters per address
    */
   take(counter: Counter, vaultId?: Id<'vlt'>): LimiterVerdict | Promise<LimiterVerdict>;
+
+  /** The usage of counters of an account, in their order; counts nothing. */
+  usage(
+    counters: readonly AccountCounter[],
+    vaultId: Id<'vlt'>,
+  ): readonly CounterUsage[] | Promise<readonly CounterUsage[]>;
 
   /** The callers of an account that are locked out now; of more than {@link MAX_LOCKOUTS}, at least that many. */
   lockouts(vaultId: Id<'vlt'>): readonly Lockout[] | Promise<readonly Lockout[]>;

@@ -1,6 +1,6 @@
 import type { Clock } from '@svault/shared';
 import { type ProcessCounterStore, decisionTime } from './counter-store.ts';
-import { countersOf, decide, decideOne, lockoutsIn, ownedBy } from './kernel.ts';
+import { countersOf, decide, decideOne, lockoutsIn, ownedBy, usageIn } from './kernel.ts';
 import type { Limiter } from './limiter.ts';
 import type { Limits } from './limits.ts';
 
@@ -15,6 +15,10 @@ export function createProcessLimiter(options: {
   return {
     admit: (request) => decide(request, countersOf(request, limits), { store, nowMs: now() }),
     take: (counter, vaultId) => decideOne(ownedBy(vaultId, counter), store, now()),
+    usage: (counters, vaultId) => {
+      const nowMs = now();
+      return counters.map((counter) => usageIn(store, ownedBy(vaultId, counter), nowMs));
+    },
     lockouts: (vaultId) => lockoutsIn(store, vaultId, now()),
   };
 }

@@ -1,7 +1,7 @@
 import type { Id } from '@svault/shared';
 import { type OwnedCounter, deniedBy, inSeconds } from './kernel.ts';
-import type { Admission, LimitedCaller, LimiterVerdict, Lockout } from './limiter.ts';
-import { ADMIT, LOCKOUTS, type RedisScript, TAKE } from './redis-scripts.ts';
+import type { Admission, CounterUsage, LimitedCaller, LimiterVerdict, Lockout } from './limiter.ts';
+import { ADMIT, LOCKOUTS, type RedisScript, TAKE, USAGE } from './redis-scripts.ts';
 
 /**
  * Runs a script at Redis. Rejects where the reply does not come in time.
@@ -58,7 +58,7 @@ export function createRedisCounters(options: {
   const { run, prefix, nowMs } = options;
   const time = (): string => (nowMs === undefined ? '' : String(nowMs()));
   /** The hash tag keeps an account's keys on one node. */
-  const keyOf = ({ counter: { vaultId, name } }: FlushedCounter): string =>
+  const keyOf = ({ vaultId, name }: OwnedCounter): string =>
     vaultId === undefined ? `${prefix}{${name}}` : `${prefix}{${vaultId}}:${name}`;
   const boxPrefix = (vaultId: string): string => `${prefix}{${vaultId}}:box:`;
   const lockoutsKey = (vaultId: string): string => `${prefix}{${vaultId}}:lockouts`;
@@ -71,7 +71,11 @@ export function createRedisCounters(options: {
       pendingBox: BoxState,
       onLateReply: OnLateReply,
     ): Promise<RedisReply> => {
-      const keys = [boxPrefix(vaultId) + callerId, ...counters.map(keyOf), lockoutsKey(vaultId)];
+      const keys = [
+        boxPrefix(vaultId) + callerId,
+        ...counters.map(({ counter }) => keyOf(counter)),
+        lockoutsKey(vaultId),
+      ];
       const strikes = traffic === 'mcp_handshake' ? '0' : '1';
       const { strikes: pending, violatedForMs, lockedForMs } = pendingBox;
       const box = [pending, violatedForMs, lockedForMs].map(String);
@@ -82,7 +86,11 @@ export function createRedisCounters(options: {
     take: async (counter: FlushedCounter, onLateReply: OnLateReply): Promise<RedisReply> => {
       const args = [time(), ...argsOf(counter)];
       const read = (reply: unknown): RedisReply => readTake(reply, counter);
-      return read(await run(TAKE, [keyOf(counter)], args, (reply) => onLateReply(read(reply))));
+      return read(await run(TAKE, [keyOf(counter.counter)], args, (reply) => onLateReply(read(reply))));
+    },
+    usage: async (counters: readonly OwnedCounter[]): Promise<readonly CounterUsage[]> => {
+      const lengths = counters.map(({ windowMs }) => String(windowMs));
+      return readUsage(await run(USAGE, counters.map(keyOf), [time(), ...lengths]));
     },
     lockouts: async (vaultId: Id<'vlt'>): Promise<readonly Lockout[]> =>
       readLockouts(await run(LOCKOUTS, [lockoutsKey(vaultId)], [time(), boxPrefix(vaultId)])),
@@ -131,6 +139,14 @@ function readTake(reply: unknown, { counter, increments }: FlushedCounter): Redi
     box: undefined,
     windows: [{ counter, count, leftMs, added: increments + 1 - full }],
   };
+}
+
+function readUsage(reply: unknown): readonly CounterUsage[] {
+  const list = listOf(reply).map(Number);
+  return Array.from({ length: list.length / 2 }, (_, index) => ({
+    used: list[2 * index] ?? 0,
+    resetsInSeconds: inSeconds(list[2 * index + 1] ?? 0),
+  }));
 }
 
 function readLockouts(reply: unknown): readonly Lockout[] {

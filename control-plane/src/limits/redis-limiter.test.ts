@@ -37,6 +37,7 @@ function makeRedis() {
       const state = { strikes: 1, violatedForMs: 0, lockedForMs: MINUTE };
       return { verdict: deniedBy('agent_credentials', MINUTE), box: { caller, state }, windows: [] };
     },
+    usage: async () => [{ used: count, resetsInSeconds: 60 }],
     lockouts: async () =>
       [9, 50, 10].map((retryAfterSeconds) => ({ callerId, strikes: 1, retryAfterSeconds })),
   };

@@ -9,8 +9,9 @@ import {
   lockedForMs,
   lockoutsIn,
   ownedBy,
+  usageIn,
 } from './kernel.ts';
-import type { Limiter, LimiterVerdict, Lockout } from './limiter.ts';
+import type { CounterUsage, Limiter, LimiterVerdict, Lockout } from './limiter.ts';
 import type { Limits } from './limits.ts';
 import {
   applyLateReply,
@@ -97,6 +98,12 @@ export function createRedisLimiter(options: {
       const flushed = flush(store, owned, nowMs);
       return decideAtRedis(nowMs, [flushed], (onLateReply) => redis.take(flushed, onLateReply), decideHere);
     },
+    usage: async (counters, vaultId) => {
+      const owned = counters.map((counter) => ownedBy(vaultId, counter));
+      const there = usable() ? await redis.usage(owned).catch(() => []) : [];
+      const nowMs = now();
+      return owned.map((counter, index) => moreOf(usageIn(store, counter, nowMs), there[index]));
+    },
     lockouts: async (vaultId) => {
       const here = lockoutsIn(store, vaultId, now());
       const there = usable() ? await redis.lockouts(vaultId).catch(() => []) : [];
@@ -104,6 +111,10 @@ export function createRedisLimiter(options: {
     },
   };
 }
+
+/** Redis knows of all processes, the store of what Redis does not have yet. */
+const moreOf = (here: CounterUsage, there: CounterUsage | undefined): CounterUsage =>
+  there === undefined || here.used > there.used ? here : there;
 
 /** The longest lockout of each caller. */
 function longestOf(lockouts: readonly Lockout[]): readonly Lockout[] {

@@ -155,6 +155,17 @@ write(KEYS[1], count, left, length)
 return { 0, count, left }
 `);
 
+/** Counters as they are. KEYS: the counters. ARGV: time or '', the window of each. Reply: count, milliseconds left, count, … */
+export const USAGE = script(`${WINDOWS}
+local reply = {}
+for i, stored in ipairs(redis.call('MGET', unpack(KEYS))) do
+  local count, left = read(KEYS[i], stored, tonumber(ARGV[1 + i]), 0, 0)
+  reply[#reply + 1] = count
+  reply[#reply + 1] = left
+end
+return reply
+`);
+
 /**
  * The longest lockouts of an account, no more than a response lists, since Redis runs nothing else meanwhile. KEYS: the
  * account's lockouts. ARGV: time or '', the prefix of a box's key. Reply: caller, strikes, milliseconds left, caller, …

@@ -61,6 +61,9 @@ export type CountedScope = keyof typeof SCOPES;
 /** Counted per account. */
 export type AccountScope = keyof typeof PER_ACCOUNT;
 
+/** Counted per agent or proxy. */
+export type CallerScope = Exclude<keyof typeof PER_ENTITY, 'token_refresh'>;
+
 /** Counted per address, at endpoints without authentication. */
 export type AddressScope = keyof typeof PER_ADDRESS;
 

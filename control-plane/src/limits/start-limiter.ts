@@ -87,6 +87,7 @@ function meter(limiter: Limiter, count: Metrics['limiterDecision']): Limiter {
   return {
     admit: (request) => counted(request.traffic, limiter.admit(request)),
     take: (counter, vaultId) => counted(counter.scope, limiter.take(counter, vaultId)),
+    usage: (counters, vaultId) => limiter.usage(counters, vaultId),
     lockouts: (vaultId) => limiter.lockouts(vaultId),
   };
 }

@@ -1,6 +1,7 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Admission, Counter, Limiter, LimiterVerdict } from '../../src/limits/limiter.ts';
+import { aggregateCounter } from '../../src/limits/kernel.ts';
 import { type Limits, createLimits } from '../../src/limits/limits.ts';
 
 const SECOND = 1_000;
@@ -198,6 +199,28 @@ export function limiterContract(
       await agent.times(60);
       expect(await agent.ask({ extraCounters: [once] })).toEqual(denied('penalty_box', 60));
       expect((await account.caller().ask({ extraCounters: [once] })).allowed).toBe(true);
+    });
+
+    test('usage says of each counter how much is used and when it starts again, and counts nothing', async () => {
+      const account = makeAccount();
+      const agent = account.caller();
+      const missing = limits.counter('agent_no_grant', agent.callerId);
+      const usage = async () =>
+        limiter.usage(
+          [missing, aggregateCounter(3_000), limits.counter('key_reveal', agent.callerId)],
+          account.vaultId,
+        );
+      const nothing = { used: 0, resetsInSeconds: 0 };
+      expect(await usage()).toEqual([nothing, nothing, nothing]);
+      await agent.times(3);
+      clock.advance(SECOND);
+      await agent.times(2, { extraCounters: [missing] });
+      const used = [{ used: 2, resetsInSeconds: 60 }, { used: 5, resetsInSeconds: 59 }, nothing];
+      expect(await usage()).toEqual(used);
+      expect(await usage()).toEqual(used);
+      expect(await limiter.usage([missing], newId('vlt'))).toEqual([nothing]);
+      clock.advance(59 * SECOND);
+      expect(await usage()).toEqual([{ used: 2, resetsInSeconds: 1 }, nothing, nothing]);
     });
 
     test('take and admit share a counter', async () => {

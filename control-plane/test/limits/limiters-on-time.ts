@@ -26,6 +26,7 @@ export function twoProcessesOnTime(limits: Limits, redis: RedisConnection): Limi
   return onTime(clock, {
     admit: (request) => next().admit(request),
     take: (counter, vaultId) => next().take(counter, vaultId),
+    usage: (counters, vaultId) => next().usage(counters, vaultId),
     lockouts: (vaultId) => next().lockouts(vaultId),
   });
 }

@@ -330,6 +330,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read how much of its limits the account uses now; with `callerId`, those of an agent or a proxy too */
+        get: operations["getLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/limits/lockouts": {
         parameters: {
             query?: never;
@@ -1834,6 +1851,28 @@ export interface components {
             }[];
             /** @description Whether no step is open */
             complete: boolean;
+        };
+        Limits: {
+            counters: {
+                /**
+                 * @description The limit, as its setting SV_LIMIT_… and a denial name it
+                 * @example user_aggregate
+                 */
+                scope: string;
+                limit: number;
+                /** @description The window begins with the first use */
+                windowSeconds: number;
+                used: number;
+                /** @description 0 where no window is running */
+                resetsInSeconds: number;
+            }[];
+            quotas: {
+                /** @example max_agents */
+                scope: string;
+                limit: number;
+                /** @description Counting stops at the limit */
+                used: number;
+            }[];
         };
         Lockout: {
             /** @description The agent or proxy */
@@ -4236,6 +4275,55 @@ export interface operations {
             };
             /** @description UNAVAILABLE */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getLimits: {
+        parameters: {
+            query?: {
+                callerId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limits"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

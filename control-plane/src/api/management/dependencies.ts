@@ -6,6 +6,7 @@ import type { Clock } from '@svault/shared';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
 import type { ProxyConfigDelivery } from '../../forwarding/proxy-config-sync.ts';
 import type { Limiter } from '../../limits/limiter.ts';
+import type { Limits } from '../../limits/limits.ts';
 import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
 import type { TokenRefresh } from '../../refresh/refresh-result.ts';
 import type { SignInMethods } from '../../sign-in/methods.ts';
@@ -36,6 +37,8 @@ export interface ManagementDependencies {
   readonly originOf: OriginReader;
   readonly limiter: Limiter;
   readonly limits: RouteLimits;
+  /** The table that `limits` counts by. */
+  readonly limitsInForce: Limits;
   readonly policies: ExplainingEvaluator;
   readonly stores: Stores;
   readonly unitOfWork: UnitOfWork;

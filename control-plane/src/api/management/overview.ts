@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SETUP_STATES, SETUP_STEPS } from '../../core/setup.ts';
-import { COUNTED_UP_TO, type Overview, namedLockouts, readOverview } from '../../management/overview.ts';
+import { COUNTED_UP_TO, type Overview, readOverview } from '../../management/overview.ts';
 import { type GuideStep, markStep, readGuide } from '../../management/setup-guide.ts';
 import type { Needs } from './dependencies.ts';
 import { timeSchema } from './fields.ts';
@@ -69,17 +69,6 @@ function toOverviewView(overview: Overview): z.output<typeof overviewSchema> {
   };
 }
 
-const lockoutSchema = z
-  .object({
-    callerId: z.string().meta({ description: 'The agent or proxy' }),
-    name: z.string().nullable(),
-    strikes: z.int().meta({ description: 'That count now; one decays with each hour without a violation' }),
-    retryAfter: z.int().meta({ description: 'Seconds' }),
-  })
-  .meta({ id: 'Lockout' });
-
-const lockoutsSchema = z.object({ items: z.array(lockoutSchema) });
-
 const setupGuideSchema = z
   .object({
     steps: z.array(z.object({ step: z.enum(SETUP_STEPS), state: z.enum(SETUP_STATES) })),
@@ -100,7 +89,7 @@ const setupMarkSchema = z.strictObject({
 export function createOverviewRoutes(
   dependencies: Needs<
     'clock' | 'limiter' | 'status',
-    'activity' | 'agents' | 'audit' | 'overview' | 'proxies' | 'setup' | 'vaults' | 'webhookLinks'
+    'activity' | 'audit' | 'overview' | 'setup' | 'vaults' | 'webhookLinks'
   >,
 ): ManagementRoute[] {
   const { clock, stores } = dependencies;
@@ -130,17 +119,6 @@ export function createOverviewRoutes(
       response: { status: 200, schema: setupGuideSchema },
       change: async (inside, { body: { state = 'done' }, params: { step } }) =>
         toGuideView(await markStep(inside, { step, state }, clock)),
-    }),
-    defineRoute('GET /api/limits/lockouts', {
-      ...shared,
-      operation: 'listLockouts',
-      summary: 'List who is in the penalty box now, the longest lockouts first, at most 100',
-      response: { status: 200, schema: lockoutsSchema },
-      handle: async ({ actor: { vaultId } }) => ({
-        items: (await namedLockouts(dependencies, vaultId)).map(
-          ({ name = null, retryAfterSeconds: retryAfter, ...lockout }) => ({ ...lockout, name, retryAfter }),
-        ),
-      }),
     }),
   ];
 }

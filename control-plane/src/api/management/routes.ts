@@ -13,6 +13,7 @@ import { createGrantRoutes } from './grants.ts';
 import { createMemberRoutes } from './members.ts';
 import { mountRoutes } from './mount-routes.ts';
 import { createOpenApiRoute } from './openapi.ts';
+import { createLimitRoutes } from './limits.ts';
 import { createOverviewRoutes } from './overview.ts';
 import { createPolicyPreviewRoute } from './policy-preview.ts';
 import { createPolicyRoutes } from './policies.ts';
@@ -34,6 +35,7 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createMemberRoutes(dependencies),
     ...createAccountExportRoutes(dependencies),
     ...createOverviewRoutes(dependencies),
+    ...createLimitRoutes(dependencies),
     ...createActivitySeriesRoutes(dependencies),
     ...createAgentRoutes(dependencies),
     ...createFolderRoutes(dependencies),
