@@ -70,6 +70,29 @@ test('audit says from where a request came, by which key, and whether the webhoo
     expect(await events('--agent', 'courier', ...filter)).toEqual([]);
 });
 
+test('audit show prints one event with all that the log has of it', async () => {
+  const agent = await people.agent('denied one');
+  await agent.svault(['get', 'never-granted']);
+  const [event] = await events('--agent', 'denied one', '--limit', '1');
+  const number = String(event?.seq);
+  const { code, out } = await people.admin.svault(['audit', 'show', number]);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^outcome +denied$/m);
+  expect(out).toMatch(/^detail +code: NO_GRANT/m);
+  expect(out).toMatch(new RegExp(`^number +${number}$`, 'm'));
+  expect(await events('show', number)).toEqual(event);
+});
+
+test.each([
+  ['999999', 4, 'there is no event 999999 in the log: svault audit --format wide lists the newest'],
+  ['evt_1', 2, '“evt_1” is not the number of an event: svault audit --format wide lists them'],
+  ['1/../../agents', 2, 'is not the number of an event'],
+])('audit show %s fails with a sentence', async (number, code, said) => {
+  const outcome = await people.admin.svault(['audit', 'show', number]);
+  expect(outcome).toMatchObject({ code, out: '' });
+  expect(outcome.err).toContain(said);
+});
+
 test('audit names who acted, what it was done to and each detail in plain words', async () => {
   const row = async (...args: readonly string[]): Promise<Readonly<Record<string, string>>> => {
     const { out } = await people.admin.svault(['audit', ...args, '--limit', '1', '--format', 'wide']);

@@ -122,6 +122,7 @@ vault status
 vault lock
 vault unlock
 audit list
+audit show 1
 audit verify
 limits list
 limits usage --agent ci

@@ -46,6 +46,7 @@ const TABLE = [
   ...['proxies|px edit', 'proxies|px reveal-key', 'proxies|px revoke', 'proxies|px rm|delete'],
   ...[
     'audit list|ls',
+    'audit show',
     'audit verify',
     'limits list|ls',
     'limits usage',

@@ -39,6 +39,33 @@ describe('the audit log', () => {
     expect(verdict.json.head.seq).toBe(verdict.json.events);
   });
 
+  it('has a permanent address for each event, where it is as in the list', async () => {
+    const agent = await service.agent();
+    await agent.get('never granted');
+    const { json } = await service.admin('GET', `/api/audit?agentId=${agent.id}&limit=1&delivery=true`);
+    const [listed] = json.items;
+    expect(listed).toMatchObject({ outcome: 'denied', detail: { code: 'NO_GRANT' }, agentName: expect.any(String) });
+    const read = await service.admin('GET', `/api/audit/${listed.seq}`);
+    expect(read).toMatchObject({ status: 200, json: listed });
+  });
+
+  it('says of one event what became of its ticket when it is asked to', async () => {
+    const agent = await service.agent('github');
+    await agent.get('github');
+    const [{ seq }] = (await service.admin('GET', `/api/audit?agentId=${agent.id}&limit=1`)).json.items;
+    const delivered = await service.admin('GET', `/api/audit/${seq}?delivery=true`);
+    expect(delivered.json.delivery).toEqual({ status: 'pending' });
+    expect((await service.admin('GET', `/api/audit/${seq}`)).json).not.toHaveProperty('delivery');
+  });
+
+  it('answers 404 for a number without an event, and 422 for what is no number', async () => {
+    const statusOf = async (seq: string): Promise<number> =>
+      (await service.admin('GET', `/api/audit/${seq}`)).status;
+    expect(await statusOf('999999999999999')).toBe(404);
+    for (const seq of ['0', '-1', '1.5', '01', '1e3', '9999999999999999', 'evt_1', '%00'])
+      expect([seq, await statusOf(seq)]).toEqual([seq, 422]);
+  });
+
   it('can be filtered by agent, service, type and time, and is paged', async () => {
     const { admin } = service;
     const agent = await service.agent();

@@ -5,12 +5,12 @@ import { referred } from '../../api/resource.ts';
 import { PROXY } from '../../api/resources.ts';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
-import { Failure, Interrupted, usage } from '../../failure.ts';
+import { Failure, Interrupted, orElse, usage } from '../../failure.ts';
 import { withQuery } from '../../json-in.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plainLine } from '../../output/plain-line.ts';
-import { type Shape, printList } from '../../output/print.ts';
+import { type Shape, printList, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { timeFrom } from '../../api/time-from.ts';
 
@@ -140,6 +140,24 @@ export const listEvents: Run<[], Options> = async (invocation, _, options) => {
   const path = await pathFor(client, options);
   if (follow === true) return followLog(invocation, client, path);
   printList(invocation, await client.readAll(path, eventSchema, Number(limit)), EVENTS);
+};
+
+/** `audit show NUMBER` */
+export const showEvent: Run<[number: string]> = async (invocation, [number]) => {
+  if (!/^[1-9]\d{0,14}$/.test(number))
+    throw usage(
+      `“${plainLine(number)}” is not the number of an event: svault audit --format wide lists them`,
+    );
+  const client = await apiClient(invocation);
+  const path = withQuery(`/api/audit/${number}`, { delivery: 'true' });
+  const event = await orElse(client.read(path, eventSchema), (error) => {
+    if (error.exit !== 'notFound') throw error;
+    throw new Failure(
+      'notFound',
+      `there is no event ${number} in the log: svault audit --format wide lists the newest`,
+    );
+  });
+  printOne(invocation, event, { ...EVENTS, name: () => number });
 };
 
 async function pathFor(client: ApiClient, options: Options): Promise<string> {

@@ -34,6 +34,16 @@ export const auditCommand = (action: Action): Command =>
         isDefault: true,
         run: 'listEvents',
       },
+      show: {
+        says: 'show one event, with all that the log has of it',
+        operands: { '<number>': 'its number, as svault audit --format wide and the console show it' },
+        examples: [
+          'svault audit show 1041',
+          'svault audit show 1041 --json | jq .detail    # why it was denied',
+          'svault audit list --outcome denied --format wide    # the numbers of denials',
+        ],
+        run: 'showEvent',
+      },
       verify: {
         says: 'follow the chain of hashes; exit 8 where the log was changed',
         examples: [

@@ -1,20 +1,31 @@
+import type { Id } from '@svault/shared';
 import { z } from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
 import { createLogVerification } from '../../audit/verify.ts';
-import { invalidArgument } from '../../core/errors.ts';
+import type { AuditEvent } from '../../core/audit-event.ts';
+import { invalidArgument, orNotFound } from '../../core/errors.ts';
 import { auditFilterQuery, toAuditFilter } from './audit-filter.ts';
-import { auditPageSchema, viewsOf } from './audit-view.ts';
+import { type AuditEventView, auditEventSchema, auditPageSchema, viewsOf } from './audit-view.ts';
 import type { Needs } from './dependencies.ts';
 import { pageQuery, pageRequest } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const auditQuery = z.strictObject({
-  ...pageQuery,
-  ...auditFilterQuery,
+const deliveryQuery = {
   delivery: z
     .enum(['true', 'false'])
     .optional()
-    .meta({ description: 'true: asks the webhook what became of the tickets of this page' }),
+    .meta({ description: 'true: asks the webhook what became of the tickets' }),
+};
+
+const auditQuery = z.strictObject({ ...pageQuery, ...auditFilterQuery, ...deliveryQuery });
+
+const SEQ = /^[1-9][0-9]{0,14}$/;
+
+const seqParams = z.object({
+  seq: z
+    .string()
+    .regex(SEQ, 'must be the number (seq) of an event')
+    .meta({ override: { type: 'integer', minimum: 1 } }),
 });
 
 const logVerdictSchema = z
@@ -39,8 +50,7 @@ export function logPageRequest(query: Parameters<typeof pageRequest>[0]): {
   const { limit, after } = pageRequest(query, 1);
   if (after === undefined) return { limit, before: undefined };
   const [seq = ''] = after;
-  if (!/^[1-9][0-9]{0,14}$/.test(seq))
-    throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
+  if (!SEQ.test(seq)) throw invalidArgument([{ path: 'cursor', message: 'is no cursor of this list' }]);
   return { limit, before: Number(seq) };
 }
 
@@ -51,6 +61,19 @@ export function createAuditRoutes({
 }: Needs<'ticketOutcomes', 'audit' | 'names'>): ManagementRoute[] {
   const verify = createLogVerification(log);
   const shared = { tag: 'Audit', role: 'member' } as const;
+  const shown = async (
+    vaultId: Id<'vlt'>,
+    events: readonly AuditEvent[],
+    { delivery }: { readonly delivery?: 'true' | 'false' | undefined },
+  ): Promise<AuditEventView[]> => {
+    const views = await viewsOf(names, vaultId, events);
+    if (delivery !== 'true') return views;
+    const outcomes = await ticketOutcomes.of(vaultId, events);
+    return views.map((view) => {
+      const found = outcomes.get(view.id);
+      return { ...view, ...(found && { delivery: found }) };
+    });
+  };
   return [
     defineRoute('GET /api/audit', {
       ...shared,
@@ -66,13 +89,7 @@ export function createAuditRoutes({
           toAuditFilter(query),
           logPageRequest(query),
         );
-        const views = await viewsOf(names, vaultId, items);
-        const outcomes = query.delivery === 'true' ? await ticketOutcomes.of(vaultId, items) : undefined;
-        const withDelivery = views.map((view) => {
-          const delivery = outcomes?.get(view.id);
-          return { ...view, ...(delivery && { delivery }) };
-        });
-        return { items: withDelivery, ...rest };
+        return { items: await shown(vaultId, items, query), ...rest };
       },
     }),
     defineRoute('GET /api/audit/verify', {
@@ -81,6 +98,21 @@ export function createAuditRoutes({
       summary: 'Follow the chain of hashes and say where it breaks',
       response: { status: 200, schema: logVerdictSchema },
       handle: ({ actor }) => verify(actor.vaultId),
+    }),
+    // Behind the routes whose paths this one would fit.
+    defineRoute('GET /api/audit/{seq}', {
+      ...shared,
+      operation: 'getAuditEvent',
+      summary: 'Read one event by its number, the permanent address of the event in its account',
+      params: seqParams,
+      query: z.strictObject(deliveryQuery),
+      response: { status: 200, schema: auditEventSchema },
+      handle: async ({ actor: { vaultId }, params, query }) => {
+        const seq = Number(params.seq);
+        const [event] = await log.after(vaultId, seq - 1, 1);
+        const [view] = event?.seq === seq ? await shown(vaultId, [event], query) : [];
+        return orNotFound(view);
+      },
     }),
   ];
 }
