@@ -44,7 +44,11 @@ describe('the audit log', () => {
     await agent.get('never granted');
     const { json } = await service.admin('GET', `/api/audit?agentId=${agent.id}&limit=1&delivery=true`);
     const [listed] = json.items;
-    expect(listed).toMatchObject({ outcome: 'denied', detail: { code: 'NO_GRANT' }, agentName: expect.any(String) });
+    expect(listed).toMatchObject({
+      outcome: 'denied',
+      detail: { code: 'NO_GRANT' },
+      agentName: expect.any(String),
+    });
     const read = await service.admin('GET', `/api/audit/${listed.seq}`);
     expect(read).toMatchObject({ status: 200, json: listed });
   });
