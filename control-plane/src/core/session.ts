@@ -38,8 +38,12 @@ export interface SessionStore {
   get(vaultId: Id<'vlt'>, id: Id<'ses'>): Promise<Session | undefined>;
   /** The user's role; undefined where there is no such session. */
   roleOf(vaultId: Id<'vlt'>, id: Id<'ses'>): Promise<Role | undefined>;
-  /** Oldest first. @param userId only this user's */
-  list(vaultId: Id<'vlt'>, userId: Id<'usr'> | undefined, page: PageRequest): Promise<Page<Session>>;
+  /** Oldest first. @param of.userId only this user's @param of.agentId only those that act as this agent */
+  list(
+    vaultId: Id<'vlt'>,
+    of: { readonly userId?: Id<'usr'> | undefined; readonly agentId?: Id<'agt'> | undefined },
+    page: PageRequest,
+  ): Promise<Page<Session>>;
   /** @param userId only a session of this user. @returns whether there was one */
   remove(vaultId: Id<'vlt'>, id: Id<'ses'>, userId: Id<'usr'> | undefined): Promise<boolean>;
   /** Sessions of a kind that a user signed in to or approved. */

@@ -181,6 +181,21 @@ describe('GET /api/sessions', () => {
     expect(exported).toContainEqual(expect.objectContaining({ kind: 'oauth', agentId: session.agentId }));
   });
 
+  test('with agentId the list of sessions has those of MCP clients that act as the agent, and a member sees their own', async () => {
+    const { cookie } = await signedInMember(world);
+    const own = await connect(world, undefined, { cookie });
+    const another = await connect(world);
+    const idsOf = async (call: Call, { agentId }: ClientSession): Promise<readonly string[]> =>
+      (await call('GET', `/api/sessions?agentId=${agentId}`)).json.items.map(
+        (session: ListedSession) => session.agentId,
+      );
+    const member = clientOf(world.service.running.url, { cookie });
+    expect(await idsOf(admin, own)).toEqual([own.agentId]);
+    expect(await idsOf(admin, another)).toEqual([another.agentId]);
+    expect([await idsOf(member, own), await idsOf(member, another)]).toEqual([[own.agentId], []]);
+    expect((await admin('GET', '/api/sessions?agentId=x')).status).toBe(422);
+  });
+
   test('the approver and an admin can end an OAuth session, with its event', async () => {
     const { id, cookie } = await signedInMember(world);
     const browser = clientOf(world.service.running.url, { cookie, origin: 'http://127.0.0.1:8080' });

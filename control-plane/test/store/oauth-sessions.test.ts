@@ -156,7 +156,7 @@ describe('oauthSessions', () => {
     const { sessions: all } = database.stores;
     expect(await all.get(owner.vaultId, kept.session.id)).toEqual(kept.session);
     expect(await all.ofUser(owner.id, 'oauth')).toContainEqual(kept.session);
-    const { items } = await all.list(owner.vaultId, owner.id, { limit: 100, after: undefined });
+    const { items } = await all.list(owner.vaultId, { userId: owner.id }, { limit: 100, after: undefined });
     expect(items).toEqual(expect.arrayContaining([kept.session, browser]));
     await all.removeIdle('oauth', at(0));
     await all.removeOfUser(owner.id, { kinds: ['oauth'], but: undefined });

@@ -2960,6 +2960,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Only of MCP clients that act as this agent */
+                agentId?: string;
             };
             header?: never;
             path?: never;

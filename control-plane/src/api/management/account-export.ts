@@ -94,7 +94,7 @@ function exportSections(stores: ExportedStores, vaultId: Id<'vlt'>, now: string)
     proxies: viewsOf((page) => proxies.list(vaultId, page), toProxyExport, PAGE_OF_LARGE),
     providers: viewsOf((page) => providers.list(vaultId, page), toProviderView),
     adminKeys: viewsOf((page) => adminKeys.list(vaultId, page), toAdminKeyView),
-    sessions: viewsOf((page) => sessions.list(vaultId, undefined, page)),
+    sessions: viewsOf((page) => sessions.list(vaultId, {}, page)),
   };
   return (Object.keys(exportListSchemas) as ListName[]).map((name) => ({
     name,

@@ -12,6 +12,7 @@ import type { Needs } from './dependencies.ts';
 import {
   SECRET_CHARACTERS,
   idParams,
+  idSchema,
   lineSchema,
   pageQuery,
   pageRequest,
@@ -130,13 +131,20 @@ export function createAccountRoutes({
       ...account,
       operation: 'listSessions',
       summary: 'List sign-ins and the sessions of MCP clients, oldest first',
-      query: z.strictObject(pageQuery),
+      query: z.strictObject({
+        ...pageQuery,
+        agentId: idSchema('agt')
+          .optional()
+          .meta({ description: 'Only of MCP clients that act as this agent' }),
+      }),
       response: { status: 200, schema: pageSchema(sessionSchema) },
-      handle: ({ actor, query }) =>
-        viewOfPage(stores.sessions.list(actor.vaultId, sessionsOf(actor), pageRequest(query)), (session) => ({
+      handle: ({ actor, query }) => {
+        const of = { userId: sessionsOf(actor), agentId: query.agentId as Id<'agt'> | undefined };
+        return viewOfPage(stores.sessions.list(actor.vaultId, of, pageRequest(query)), (session) => ({
           ...session,
           current: session.id === actor.credentialId,
-        })),
+        }));
+      },
     }),
     defineRoute('DELETE /api/sessions/{id}', {
       ...account,

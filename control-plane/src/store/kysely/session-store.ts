@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, type SqlBool, sql } from 'kysely';
 import type {
   CliSessionStore,
   KeptKeys,
@@ -50,10 +50,13 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
         withUser.where('sessions.vault_id', '=', vaultId).where('sessions.id', '=', id),
         ({ role }) => role,
       ),
-    list: (vaultId, userId, page) => {
+    list: (vaultId, { userId, agentId }, page) => {
       let query = sessions.where('vault_id', '=', vaultId);
       if (userId !== undefined) query = query.where('user_id', '=', userId);
-      return pageBy(['created_at', 'id'], query, page, toSession);
+      // An expression: by the index of agents, all sessions of one would be sorted.
+      const acting =
+        agentId === undefined ? [] : [sql<SqlBool>`coalesce(oauth_sessions.agent_id, '') = ${agentId}`];
+      return pageBy(['created_at', 'id'], query, page, toSession, acting);
     },
     remove: (vaultId, id, userId) => {
       let query = db.deleteFrom('sessions').where('vault_id', '=', vaultId).where('id', '=', id);
