@@ -2,3 +2,9 @@
 declare const SVAULT_VERSION: string;
 
 declare module '*.css';
+
+/** A file as text. */
+declare module '*?raw' {
+  const text: string;
+  export default text;
+}

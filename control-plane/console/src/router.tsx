@@ -5,6 +5,7 @@ import {
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
+import { AGENT_TABS, type AgentTab } from './agents/tabs.ts';
 import type { AgentPage } from './api/queries.ts';
 import { Home } from './home/home.tsx';
 import { Failure, NotFound } from './parts/failure.tsx';
@@ -20,17 +21,33 @@ const agentsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/agents',
   validateSearch: (search): AgentPage => ({
+    name: textOf(search['name']),
     status: AGENT_STATUSES.find((status) => status === search['status']),
     cursor: textOf(search['cursor']),
   }),
   component: lazyRouteComponent(() => import('./agents/agent-list.tsx'), 'AgentList'),
 });
 
+const newAgentRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/agents/new',
+  component: lazyRouteComponent(() => import('./agents/new-agent.tsx'), 'NewAgent'),
+});
+
+/** A part of the screen of an agent, and the pages of the lists in it. */
+interface AgentSearch {
+  readonly tab?: AgentTab | undefined;
+  readonly grants?: string | undefined;
+  readonly sessions?: string | undefined;
+}
+
 const agentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/agents/$id',
-  validateSearch: (search): { readonly grants?: string | undefined } => ({
+  validateSearch: (search): AgentSearch => ({
+    tab: AGENT_TABS.find((tab) => tab === search['tab']),
     grants: textOf(search['grants']),
+    sessions: textOf(search['sessions']),
   }),
   component: lazyRouteComponent(() => import('./agents/agent-detail.tsx'), 'AgentDetail'),
 });
@@ -40,7 +57,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 /** All screens; the server has the list of their addresses, too (`control-plane/src/api/console/screens.ts`). */
 export const createConsoleRouter = (queryClient: QueryClient) =>
   createRouter({
-    routeTree: rootRoute.addChildren([homeRoute, agentsRoute, agentRoute]),
+    routeTree: rootRoute.addChildren([homeRoute, agentsRoute, newAgentRoute, agentRoute]),
     context: { queryClient },
     defaultPreload: 'intent',
     defaultErrorComponent: Failure,

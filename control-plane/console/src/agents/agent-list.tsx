@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { agentsQuery } from '../api/queries.ts';
-import { List, ROW_LINK, SelectFilter } from '../parts/list.tsx';
+import { List, ROW_LINK, SearchFilter, SelectFilter } from '../parts/list.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
-import { NewAgent } from './new-agent.tsx';
 import { Status } from './status.tsx';
 
 const route = getRouteApi('/agents');
@@ -25,18 +24,21 @@ export function AgentList() {
       title="Agents"
       actions={
         <>
+          <SearchFilter name="name" label="Search" />
           <SelectFilter name="status" label="Status" options={STATUSES} />
-          <NewAgent />
+          <Link to="/agents/new" className="button button-primary">
+            New agent
+          </Link>
         </>
       }
     >
       <List
         name="agents"
         query={query}
-        columns={['Agent', 'Status', 'Key', 'Last used']}
-        rowClass="gap-x-4 sm:grid-cols-[minmax(0,1fr)_7rem_9rem_9rem]"
+        columns={['Agent', 'Status', 'MCP', 'Key', 'Last used']}
+        rowClass="gap-x-4 sm:grid-cols-[minmax(0,1fr)_6rem_4rem_9rem_8rem]"
         rowKey={({ id }) => id}
-        row={({ id, name, description, status, keyPrefix, lastUsedAt }) => (
+        row={({ id, name, description, status, mcpEnabled, keyPrefix, lastUsedAt }) => (
           <>
             <div className="min-w-0 wrap-anywhere">
               <Link {...ROW_LINK} to="/agents/$id" params={{ id }} className="font-semibold">
@@ -52,6 +54,10 @@ export function AgentList() {
               <Status of={status} />
             </p>
             <p>
+              <span className="text-dim sm:sr-only">MCP </span>
+              {mcpEnabled ? 'On' : <span className="text-dim">Off</span>}
+            </p>
+            <p>
               <span className="sr-only">Key </span>
               <code>{keyPrefix}</code>
             </p>
@@ -63,8 +69,10 @@ export function AgentList() {
         )}
         empty={
           <p>
-            {search.status === undefined ? 'No agent yet.' : 'No agent has this status.'} To create one:{' '}
-            <code>svault agents create --name first</code>
+            {search.status === undefined && search.name === undefined
+              ? 'No agent yet.'
+              : 'No agent fits the search.'}{' '}
+            To create one: <code>svault agents create --name first</code>
           </p>
         }
       />

@@ -37,18 +37,20 @@ export type AgentStatus = Schemas['Agent']['status'];
 
 /** One page of agents. */
 export interface AgentPage {
+  /** A part of the name. */
+  readonly name?: string | undefined;
   readonly status?: AgentStatus | undefined;
   readonly cursor?: string | undefined;
 }
 
-export const agentsQuery = ({ status, cursor }: AgentPage) =>
+export const agentsQuery = ({ name, status, cursor }: AgentPage) =>
   queryOptions({
-    queryKey: ['agents', { status, cursor }],
+    queryKey: ['agents', { name, status, cursor }],
     queryFn: ({ signal }) =>
       answerOf(
         api.GET('/api/agents', {
           signal,
-          params: { query: { ...(status && { status }), ...(cursor && { cursor }) } },
+          params: { query: { ...(name && { name }), ...(status && { status }), ...(cursor && { cursor }) } },
         }),
       ),
     placeholderData: keepPreviousData,
@@ -71,4 +73,46 @@ export const grantsQuery = (id: string, cursor: string | undefined) =>
         }),
       ),
     placeholderData: keepPreviousData,
+  });
+
+/** Names of credentials for a form. @param typed a part of the names */
+export const credentialNamesQuery = (typed: string) =>
+  queryOptions({
+    queryKey: ['tokens', 'names', typed],
+    queryFn: ({ signal }) =>
+      answerOf(
+        api.GET('/api/tokens', { signal, params: { query: { limit: 20, ...(typed && { name: typed }) } } }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const foldersQuery = queryOptions({
+  queryKey: ['folders'],
+  queryFn: ({ signal }) => answerOf(api.GET('/api/folders', { signal, params: { query: { limit: 100 } } })),
+});
+
+/** Policies for a form. */
+export const policyNamesQuery = queryOptions({
+  queryKey: ['policies', 'names'],
+  queryFn: ({ signal }) => answerOf(api.GET('/api/policies', { signal, params: { query: { limit: 100 } } })),
+});
+
+/** Sessions of MCP clients that act as an agent. */
+export const agentSessionsQuery = (agentId: string, cursor: string | undefined) =>
+  queryOptions({
+    queryKey: ['sessions', { agentId, cursor }],
+    queryFn: ({ signal }) =>
+      answerOf(
+        api.GET('/api/sessions', { signal, params: { query: { agentId, ...(cursor && { cursor }) } } }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+/** The newest events of an agent. */
+export const agentEventsQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ['audit', { agentId }],
+    queryFn: ({ signal }) =>
+      answerOf(api.GET('/api/audit', { signal, params: { query: { agentId, limit: 20 } } })),
+    refetchInterval: FRESH_MS,
   });

@@ -24,7 +24,7 @@ export function Snippet({ text, what }: { readonly text: string; readonly what: 
         tabIndex={0}
         role="group"
         aria-label={what}
-        className="min-w-0 grow overflow-x-auto rounded-md border border-line bg-ground px-3 py-2 text-sm"
+        className="max-h-96 min-w-0 grow overflow-auto rounded-md border border-line bg-ground px-3 py-2 text-sm"
       >
         <code>{text}</code>
       </pre>
@@ -36,7 +36,7 @@ export function Snippet({ text, what }: { readonly text: string; readonly what: 
 /** A key that is shown now. It is nowhere but on this screen: leaving it forgets the key. */
 export function OneTimeValue({ value, what }: { readonly value: string; readonly what: string }) {
   return (
-    <div className="grid gap-1">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-1">
       <p className="font-medium">{what}</p>
       <Snippet text={value} what={what} />
       <p className="text-sm text-dim">Copy it now. It is not shown again on this screen.</p>

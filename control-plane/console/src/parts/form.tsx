@@ -21,9 +21,11 @@ export function ActionForm<Result = unknown>(props: {
   readonly onCancel?: (() => void) | undefined;
   /** The action takes something away. */
   readonly danger?: boolean;
+  /** The form is one button among others. */
+  readonly inline?: boolean;
   readonly children?: ReactNode;
 }) {
-  const { action, submit, onDone, onCancel, danger, children } = props;
+  const { action, submit, onDone, onCancel, danger, inline, children } = props;
   const queryClient = useQueryClient();
   const [failure, setFailure] = useState<unknown>();
   const [errors, setErrors] = useState<Record<string, string>>({});
@@ -54,7 +56,7 @@ export function ActionForm<Result = unknown>(props: {
 
   return (
     <Form
-      className="mt-3 grid gap-4"
+      className={inline ? 'grid gap-2' : 'mt-3 grid gap-4'}
       autoComplete="off"
       errors={errors}
       aria-busy={pending}
@@ -72,7 +74,7 @@ export function ActionForm<Result = unknown>(props: {
         <button
           type="submit"
           aria-disabled={pending}
-          className={`button ${danger ? 'button-danger' : 'button-primary'}`}
+          className={`button ${danger ? 'button-danger' : inline ? '' : 'button-primary'}`}
         >
           {submit}
         </button>
