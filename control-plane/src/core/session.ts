@@ -31,6 +31,14 @@ export interface Session {
 }
 
 /** No method finds a session of a removed user. */
+/** A session with the names of whom it belongs to. */
+export interface NamedSession extends Session {
+  /** Of the user. */
+  readonly email: string;
+  /** Of the agent that an MCP client acts as. */
+  readonly agentName: string | undefined;
+}
+
 export interface SessionStore {
   /** `OauthSessionStore` has the rest of an MCP client's session. */
   add(session: Session & { readonly tokenHash: string }): Promise<void>;
@@ -43,7 +51,7 @@ export interface SessionStore {
     vaultId: Id<'vlt'>,
     of: { readonly userId?: Id<'usr'> | undefined; readonly agentId?: Id<'agt'> | undefined },
     page: PageRequest,
-  ): Promise<Page<Session>>;
+  ): Promise<Page<NamedSession>>;
   /** @param userId only a session of this user. @returns whether there was one */
   remove(vaultId: Id<'vlt'>, id: Id<'ses'>, userId: Id<'usr'> | undefined): Promise<boolean>;
   /** Sessions of a kind that a user signed in to or approved. */

@@ -1490,11 +1490,14 @@ export interface components {
             /** @enum {string} */
             kind: "console" | "cli" | "oauth";
             userId: string;
+            /** @description Of the user */
+            email: string;
             /**
              * @description Whom an MCP client acts as; of kind oauth only
              * @example agt_…
              */
             agentId?: string;
+            agentName?: string;
             /**
              * @description The address at which an MCP client describes itself, or the id of one that only registered; or a proxy, for which this service is the client of its upstream
              * @example https://app.example.com/client.json
@@ -1675,11 +1678,14 @@ export interface components {
                 /** @enum {string} */
                 kind: "console" | "cli" | "oauth";
                 userId: string;
+                /** @description Of the user */
+                email: string;
                 /**
                  * @description Whom an MCP client acts as; of kind oauth only
                  * @example agt_…
                  */
                 agentId?: string;
+                agentName?: string;
                 /**
                  * @description The address at which an MCP client describes itself, or the id of one that only registered; or a proxy, for which this service is the client of its upstream
                  * @example https://app.example.com/client.json

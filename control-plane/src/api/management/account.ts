@@ -78,10 +78,12 @@ export const sessionSchema = z
     id: z.string().meta({ examples: ['ses_…'] }),
     kind: z.enum(SESSION_KINDS),
     userId: z.string(),
+    email: z.string().meta({ description: 'Of the user' }),
     agentId: z
       .string()
       .optional()
       .meta({ examples: ['agt_…'], description: 'Whom an MCP client acts as; of kind oauth only' }),
+    agentName: z.string().optional(),
     clientId: z
       .string()
       .optional()

@@ -51,12 +51,27 @@ export function createSessionStore(db: Kysely<Schema>): SessionStore {
         ({ role }) => role,
       ),
     list: (vaultId, { userId, agentId }, page) => {
-      let query = sessions.where('vault_id', '=', vaultId);
+      let query = sessions
+        .select(({ selectFrom }) => [
+          selectFrom('users').select('email').whereRef('users.id', '=', 'sessions.user_id').as('email'),
+          selectFrom('agents')
+            .select('name')
+            .whereRef('agents.id', '=', 'oauth_sessions.agent_id')
+            .as('agent_name'),
+        ])
+        .where('vault_id', '=', vaultId);
       if (userId !== undefined) query = query.where('user_id', '=', userId);
       // An expression: by the index of agents, all sessions of one would be sorted.
       const acting =
         agentId === undefined ? [] : [sql<SqlBool>`coalesce(oauth_sessions.agent_id, '') = ${agentId}`];
-      return pageBy(['created_at', 'id'], query, page, toSession, acting);
+      const named = (
+        row: SessionColumns & { readonly email: string | null; readonly agent_name: string | null },
+      ) => ({
+        ...toSession(row),
+        email: row.email ?? '',
+        agentName: row.agent_name ?? undefined,
+      });
+      return pageBy(['created_at', 'id'], query, page, named, acting);
     },
     remove: (vaultId, id, userId) => {
       let query = db.deleteFrom('sessions').where('vault_id', '=', vaultId).where('id', '=', id);
