@@ -52,12 +52,52 @@ const agentRoute = createRoute({
   component: lazyRouteComponent(() => import('./agents/agent-detail.tsx'), 'AgentDetail'),
 });
 
+const peopleRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/people',
+  validateSearch: (search) => textsOf(search, 'name', 'cursor', 'keys'),
+  component: lazyRouteComponent(() => import('./people/people.tsx'), 'People'),
+});
+
+const limitsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/limits',
+  validateSearch: (search) => textsOf(search, 'callerId'),
+  component: lazyRouteComponent(() => import('./limits/limits.tsx'), 'Limits'),
+});
+
+const accountRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/account',
+  validateSearch: (search) => textsOf(search, 'cursor'),
+  component: lazyRouteComponent(() => import('./account/account.tsx'), 'Account'),
+});
+
+/** The members of an address that a screen reads, where they are texts. */
+const textsOf = <Name extends string>(
+  search: Record<string, unknown>,
+  ...names: readonly Name[]
+): { readonly [N in Name]?: string } =>
+  Object.fromEntries(
+    names.flatMap((name) =>
+      typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [],
+    ),
+  ) as { readonly [N in Name]?: string };
+
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** All screens; the server has the list of their addresses, too (`control-plane/src/api/console/screens.ts`). */
 export const createConsoleRouter = (queryClient: QueryClient) =>
   createRouter({
-    routeTree: rootRoute.addChildren([homeRoute, agentsRoute, newAgentRoute, agentRoute]),
+    routeTree: rootRoute.addChildren([
+      homeRoute,
+      agentsRoute,
+      newAgentRoute,
+      agentRoute,
+      peopleRoute,
+      limitsRoute,
+      accountRoute,
+    ]),
     context: { queryClient },
     defaultPreload: 'intent',
     defaultErrorComponent: Failure,

@@ -22,6 +22,7 @@ interface Page<Item> {
  * @param props.empty one sentence and one command
  * @param props.row the content of a line; its main link has `ROW_LINK`
  * @param props.cursorName member of the address that holds the page
+ * @param props.plain within a card, instead of being one
  * @param props.columns headings, each aligned by the grid of `rowClass`; not shown on a narrow screen
  */
 export function List<Item>(props: {
@@ -33,8 +34,9 @@ export function List<Item>(props: {
   readonly rowClass: string;
   readonly columns: readonly string[];
   readonly cursorName?: string;
+  readonly plain?: boolean;
 }) {
-  const { name, query, empty, row, rowKey, rowClass, columns, cursorName = 'cursor' } = props;
+  const { name, query, empty, row, rowKey, rowClass, columns, cursorName = 'cursor', plain } = props;
   const { data, error, refetch, isPlaceholderData } = query;
   if (error) return <Failure error={error} reset={() => void refetch()} />;
   if (data === undefined) return <p className="mt-4 text-dim">Loading…</p>;
@@ -43,7 +45,7 @@ export function List<Item>(props: {
       {data.items.length === 0 ? (
         <div className="mt-4">{empty}</div>
       ) : (
-        <div className="card mt-4 py-0">
+        <div className={plain ? 'mt-2' : 'card mt-4 py-0'}>
           <div
             aria-hidden="true"
             className={`hidden border-b border-line py-2 text-sm text-dim sm:grid ${rowClass}`}

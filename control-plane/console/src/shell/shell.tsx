@@ -14,6 +14,9 @@ const SCREENS: readonly {
 }[] = [
   { to: '/', name: 'Home' },
   { to: '/agents', name: 'Agents' },
+  { to: '/people', name: 'People', role: 'admin' },
+  { to: '/limits', name: 'Limits' },
+  { to: '/account', name: 'Account' },
 ];
 
 /** What all screens have: the instance, the way between screens, who is signed in, and what program this is. */
