@@ -130,6 +130,7 @@ limits
 account overview
 account activity
 account activity --bucket day --from 30d --agent ci
+account active-agents --hours 1
 account export
 3 account password
 members add ada@example.org

@@ -52,6 +52,7 @@ const TABLE = [
     'limits usage',
     'account overview',
     'account activity',
+    'account active-agents',
     'account export',
   ],
   ...['account password', 'members list|ls', 'members add', 'members edit', 'members invite'],

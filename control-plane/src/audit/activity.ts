@@ -37,13 +37,28 @@ export function countsOf(events: readonly AuditEvent[]): readonly ActivityCount[
 const HOUR_MS = 60 * 60_000;
 
 /** The present hour and those before it, as many as `hours` together, in whole buckets. */
-export function lastHours(hours: number, nowMs: number): { readonly from: string; readonly to: string } {
+export function lastHours(hours: number, nowMs: number) {
   const end = Math.floor(nowMs / HOUR_MS) + 1;
-  return { from: formatTime((end - hours) * HOUR_MS), to: formatTime(end * HOUR_MS) };
+  const starts = Array.from({ length: hours }, (_, index) => formatTime((end - hours + index) * HOUR_MS));
+  return { from: starts[0] ?? '', to: formatTime(end * HOUR_MS), starts };
 }
 
 /** Events that the background job has not counted yet and a request counts: a few milliseconds, and seconds of a busy log. */
 const MAX_UNCOUNTED = 5_000;
+
+export interface ActivityStores {
+  readonly activity: Pick<Stores['activity'], 'read'>;
+  readonly audit: Pick<Stores['audit'], 'after'>;
+}
+
+/** Buckets from `from` (inclusive) to `to` (exclusive), both starts of buckets. */
+export interface ActivityRequest {
+  /** Undefined: the counts of the whole account. */
+  readonly agentIds: readonly Id<'agt'>[] | undefined;
+  readonly bucket: CountedBucket;
+  readonly from: string;
+  readonly to: string;
+}
 
 export interface Activity {
   readonly counts: readonly ActivityCount[];
@@ -52,31 +67,36 @@ export interface Activity {
 }
 
 /**
- * Counts of credential requests in buckets from `from` (inclusive) to `to` (exclusive), both starts of buckets. What the
- * background job has not counted yet is counted from the log, so that no request is missing after its answer.
+ * Counts of credential requests. What the background job has not counted yet is counted from the log, so that no request is
+ * missing after its answer.
  */
 export async function readActivity(
-  { activity, audit }: Pick<Stores, 'activity'> & { readonly audit: Pick<Stores['audit'], 'after'> },
+  stores: ActivityStores,
   vaultId: Id<'vlt'>,
-  request: {
-    /** Undefined: the counts of the whole account. */
-    readonly agentIds: readonly Id<'agt'>[] | undefined;
-    readonly bucket: CountedBucket;
-    readonly from: string;
-    readonly to: string;
-  },
+  request: ActivityRequest,
 ): Promise<Activity> {
-  const { agentIds, bucket, from, to } = request;
+  const agentIds: readonly (Id<'agt'> | undefined)[] = request.agentIds ?? [undefined];
+  const { counts, uncounted, complete } = await readCounts(stores, vaultId, request);
+  return {
+    counts: [...counts, ...uncounted.filter(({ agentId }) => agentIds.includes(agentId))],
+    complete,
+  };
+}
+
+/** The same with what is not counted yet apart: that of the account and of all of its agents. */
+export async function readCounts(
+  { activity, audit }: ActivityStores,
+  vaultId: Id<'vlt'>,
+  request: ActivityRequest,
+): Promise<Activity & { readonly uncounted: readonly ActivityCount[] }> {
+  const { bucket, from, to } = request;
   const { counts, countedSeq, headSeq } = await activity.read(vaultId, request);
-  const rest = countedSeq < headSeq ? countsOf(await audit.after(vaultId, countedSeq, MAX_UNCOUNTED)) : [];
-  const added = rest.filter(
-    (count) =>
-      count.bucket === bucket &&
-      count.startsAt >= from &&
-      count.startsAt < to &&
-      (agentIds === undefined
-        ? count.agentId === undefined
-        : count.agentId !== undefined && agentIds.includes(count.agentId)),
-  );
-  return { counts: [...counts, ...added], complete: headSeq - countedSeq <= MAX_UNCOUNTED };
+  const rest = countedSeq < headSeq ? await audit.after(vaultId, countedSeq, MAX_UNCOUNTED) : [];
+  return {
+    counts,
+    uncounted: countsOf(rest).filter(
+      (count) => count.bucket === bucket && count.startsAt >= from && count.startsAt < to,
+    ),
+    complete: headSeq - countedSeq <= MAX_UNCOUNTED,
+  };
 }

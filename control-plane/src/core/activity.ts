@@ -99,6 +99,15 @@ export interface ActivityStore {
     readonly headSeq: number;
   }>;
 
+  /** Of each of these hours the largest counts of agents, the largest first, so many at most. */
+  largest(
+    vaultId: Id<'vlt'>,
+    hours: readonly string[],
+    perHour: number,
+  ): Promise<
+    readonly { readonly agentId: Id<'agt'>; readonly startsAt: string; readonly requests: number }[]
+  >;
+
   /**
    * Removes counts of buckets that start before a time, the oldest first.
    *

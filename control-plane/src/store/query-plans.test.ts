@@ -90,6 +90,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
       .catch((error: unknown) => expect(error).toBeInstanceOf(AlreadyCounted)),
   (s) => s.activity.read(VAULT, { ...SERIES, agentIds: undefined }),
   (s) => s.activity.read(VAULT, { ...SERIES, agentIds: [AGENT, AGENT] }),
+  (s) => s.activity.largest(VAULT, ['t', 'u'], 10),
   (s) => s.activity.removeOld('hour', 't', 10),
   (s) => s.adminKeys.findByHash('h'),
   (s) => s.adminKeys.list(VAULT, BY_TIME),

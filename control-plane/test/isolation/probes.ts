@@ -249,6 +249,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   deleteProvider: PROVIDER,
 
   getOverview: NOTHING,
+  listActiveAgents: { silent: ['query.hours', 'query.limit'] },
   getActivitySeries: {
     names: { 'query.agentId': 'agent' },
     silent: ['query.bucket', 'query.from', 'query.to'],

@@ -1,13 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { agentReferred } from '../../api/agents.ts';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
-import { timeFrom } from '../../api/time-from.ts';
 import { failed, orElse, usage } from '../../failure.ts';
-import { withQuery } from '../../json-in.ts';
 import type { Run } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { type Shape, printDone, printList, printOne } from '../../output/print.ts';
+import { type Shape, printDone, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { promptSecret } from '../../secret-input/prompt-secret.ts';
 import { systemCode, systemReason } from '../../system-reason.ts';
@@ -57,62 +54,6 @@ const OVERVIEW: Shape<z.infer<typeof overviewSchema>> = {
 export const showOverview: Run = async (invocation) => {
   const client = await apiClient(invocation);
   printOne(invocation, await client.read('/api/overview', overviewSchema), OVERVIEW);
-};
-
-const seriesSchema = z.looseObject({
-  bucket: z.string(),
-  from: z.string(),
-  since: z.string(),
-  complete: z.boolean(),
-  buckets: z.array(
-    z.looseObject({
-      start: z.string(),
-      accesses: z.number(),
-      denied: z.number(),
-      rateLimited: z.number(),
-      errors: z.number(),
-    }),
-  ),
-});
-
-const BUCKETS: Shape<z.infer<typeof seriesSchema>['buckets'][number]> = {
-  columns: [
-    // The whole time also in a table: rows are hours or days apart, which distances would round away.
-    { title: 'from', of: ({ start }) => start.replace(':00.000Z', 'Z'), whole: true },
-    { title: 'accesses', of: ({ accesses }) => String(accesses) },
-    {
-      title: 'denied',
-      of: ({ denied }) => String(denied),
-      tone: ({ denied }) => (denied > 0 ? 'yellow' : undefined),
-    },
-    { title: 'too many', of: ({ rateLimited }) => String(rateLimited) },
-    { title: 'errors', of: ({ errors }) => String(errors) },
-  ],
-  name: ({ start }) => start,
-};
-
-interface ActivityOptions {
-  readonly agent?: string;
-  readonly bucket?: string;
-  readonly from?: string;
-  readonly to?: string;
-}
-
-/** `account activity` */
-export const showActivity: Run<[], ActivityOptions> = async (invocation, _, { agent, bucket, from, to }) => {
-  const client = await apiClient(invocation);
-  const nowMs = Date.now();
-  const path = withQuery('/api/overview/series', {
-    bucket,
-    agentId: agent === undefined ? undefined : (await agentReferred(client, agent)).id,
-    from: from === undefined ? undefined : timeFrom(from, nowMs, '--from'),
-    to: to === undefined ? undefined : timeFrom(to, nowMs, '--to'),
-  });
-  const series = await client.read(path, seriesSchema);
-  if (invocation.flags.format === 'json') return invocation.terminal.out(jsonText(series));
-  printList(invocation, series.buckets, BUCKETS);
-  if (series.since > series.from) say(invocation, `counts before ${series.since} may have been removed`);
-  if (!series.complete) say(invocation, 'the newest requests are not counted yet: run it again in a minute');
 };
 
 const exportSchema = z.looseObject({ format: z.literal('svault-account-export'), version: z.number() });

@@ -7,7 +7,7 @@ export const accountCommand = (action: Action): Command =>
     name: 'account',
     summary: 'account: how it is doing, and a copy of it',
     description: 'Account: how it is doing, a copy of everything that is kept of it, and your password.',
-    load: () => import('./actions.ts'),
+    load: async () => ({ ...(await import('./actions.ts')), ...(await import('./activity.ts')) }),
     commands: {
       overview: {
         says: 'show the account in numbers',
@@ -32,6 +32,19 @@ export const accountCommand = (action: Action): Command =>
           'svault account activity --json | jq .buckets',
         ],
         run: 'showActivity',
+      },
+      'active-agents': {
+        says: 'show the agents with the most requests for credentials, by outcome',
+        options: [
+          ['--hours <count>', 'in the present hour and those before it (default and at most: 24)'],
+          ['--limit <count>', 'how many agents (default: 10, at most 100)'],
+        ],
+        examples: [
+          'svault account active-agents',
+          'svault account active-agents --hours 1 --limit 3',
+          'svault account active-agents --json | jq .items',
+        ],
+        run: 'showActiveAgents',
       },
       export: {
         says: 'print everything that the control plane keeps of the account as JSON, but no key and no event of the log (admin)',

@@ -381,6 +381,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/overview/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the agents with the most requests for credentials in the last hours, by outcome */
+        get: operations["listActiveAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents": {
         parameters: {
             query?: never;
@@ -1939,6 +1956,28 @@ export interface components {
              * @example 2026-11-20T12:00:00.000Z
              */
             start: string;
+            accesses: number;
+            denied: number;
+            rateLimited: number;
+            errors: number;
+        };
+        /** @description Those with the most requests first */
+        ActiveAgents: {
+            /**
+             * Format: date-time
+             * @description The start of the first hour
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            since: string;
+            /** @description false while the newest of many events are not counted yet, or where so many agents ask that one may be missing */
+            complete: boolean;
+            items: components["schemas"]["AgentActivity"][];
+        };
+        /** @description Requests for credentials of one agent, by outcome */
+        AgentActivity: {
+            agentId: string;
+            /** @description Of a deleted agent too */
+            name: string | null;
             accesses: number;
             denied: number;
             rateLimited: number;
@@ -4431,6 +4470,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActivitySeries"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listActiveAgents: {
+        parameters: {
+            query?: {
+                /** @description The present hour and those before it */
+                hours?: number;
+                /** @description Most agents to give */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActiveAgents"];
                 };
             };
             /** @description UNAUTHENTICATED */

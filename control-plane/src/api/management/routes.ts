@@ -1,6 +1,7 @@
 import type { Router } from 'express';
 import { createAccountExportRoutes } from './account-export.ts';
 import { createAccountRoutes } from './account.ts';
+import { createActiveAgentsRoute } from './active-agents.ts';
 import { createActivitySeriesRoutes } from './activity-series.ts';
 import { createAgentRoutes } from './agents.ts';
 import { createAuditEventRoutes } from './audit-events.ts';
@@ -37,6 +38,7 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createOverviewRoutes(dependencies),
     ...createLimitRoutes(dependencies),
     ...createActivitySeriesRoutes(dependencies),
+    createActiveAgentsRoute(dependencies),
     ...createAgentRoutes(dependencies),
     ...createFolderRoutes(dependencies),
     ...createGrantRoutes(dependencies),

@@ -73,12 +73,35 @@ export function createActivityStore(db: Kysely<Schema>): ActivityStore {
       return { counts, countedSeq, headSeq };
     },
 
+    largest: (vaultId, hours, perHour) => {
+      const [first, ...rest] = hours.map((hour) => {
+        const largest = db
+          .selectFrom('activity_counts')
+          .select(['agent_id', 'starts_at', 'requests'])
+          .where('vault_id', '=', vaultId)
+          .where('starts_at', '=', hour)
+          // As the index has it: SQLite takes it for no other text.
+          .where(sql<SqlBool>`bucket = 'hour' and agent_id <> '' and requests > 0`)
+          .orderBy('requests', 'desc')
+          .limit(perHour);
+        return db.selectFrom(largest.as('looked_at')).selectAll();
+      });
+      if (first === undefined) return Promise.resolve([]);
+      return all(
+        rest.reduce((query, next) => query.unionAll(next), first),
+        ({ agent_id, starts_at: startsAt, requests }) => ({
+          ...{ agentId: agent_id as Id<'agt'>, startsAt, requests },
+        }),
+      );
+    },
+
     removeOld: async (bucket, before, limit) => {
       const oldest = db
         .selectFrom('activity_counts')
         .select(KEY)
         .where('bucket', '=', bucket)
         .where('starts_at', '<', before)
+        .where(sql<SqlBool>`outcome <> ''`)
         .orderBy('starts_at')
         .limit(limit);
       const key = sql.join(KEY.map((column) => sql.ref(column)));
