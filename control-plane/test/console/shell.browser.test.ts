@@ -76,4 +76,33 @@ describe('the shell', () => {
     await own.page.keyboard.press('Enter');
     await expect.poll(() => own.heading()).toBe(names[0]);
   });
+
+  test.each([
+    ['markup of a text', 'document.body.innerHTML = "<b>x</b>"', 'TrustedHTML'],
+    ['a script of a text', 'setTimeout("0")', 'TrustedScript'],
+    ['a style attribute', 'document.body.setAttribute("style", "color: red")', 'style-src'],
+    ['a request to another host', 'fetch("http://127.0.0.1:9/")', 'connect-src'],
+    ['an image of another host', 'new Image().src = "http://127.0.0.1:9/x.png"', 'img-src'],
+    [
+      'a frame of another host',
+      'Object.assign(document.body.appendChild(document.createElement("iframe")), { src: "http://127.0.0.1:9/" })',
+      'default-src',
+    ],
+    [
+      'a form to another host',
+      'Object.assign(document.body.appendChild(document.createElement("form")), { action: "http://127.0.0.1:9/" }).submit()',
+      'form-action',
+    ],
+  ])(
+    'lets nothing make %s, and a browser test fails where something tries',
+    async (_, attempt, directive) => {
+      await own.open('/account');
+      await own.page.getByText('Signed in by').waitFor();
+      await own.page.evaluate(`(async () => { ${attempt} })().catch(() => {})`);
+      await expect.poll(() => own.complaints.some((text) => text.includes(directive))).toBe(true);
+      own.expectComplaints(directive, 'violates', 'Failed to');
+    // The browser also reports requests that it has blocked.
+    own.requested.splice(0);
+    },
+  );
 });
