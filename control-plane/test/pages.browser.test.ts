@@ -155,8 +155,8 @@ const PAGES: Readonly<Record<PageName, () => Promise<unknown>>> = {
     await click('Cancel');
   },
   bound: async () => {
-    await openAs(bindPath());
-    await click('Bind webhook');
+    await service.bind();
+    await openAs(BIND);
   },
   'bound-to-another': async () => {
     await service.bind();

@@ -52,6 +52,12 @@ const agentRoute = createRoute({
   component: lazyRouteComponent(() => import('./agents/agent-detail.tsx'), 'AgentDetail'),
 });
 
+const webhookRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/webhook',
+  component: lazyRouteComponent(() => import('./webhook/webhook-screen.tsx'), 'WebhookScreen'),
+});
+
 const peopleRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/people',
@@ -94,6 +100,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       agentsRoute,
       newAgentRoute,
       agentRoute,
+      webhookRoute,
       peopleRoute,
       limitsRoute,
       accountRoute,

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { setupQuery } from '../api/queries.ts';
 import type { Schemas } from '../api/client.ts';
@@ -11,7 +12,7 @@ const STEPS: Readonly<Record<Step, { readonly title: string; readonly how: React
     title: 'Bind the webhook, which holds your credentials',
     how: (
       <>
-        Open the <code>/bind</code> page of your webhook; it leads back here.
+        <Link to="/webhook">Bind a webhook</Link>
       </>
     ),
   },

@@ -1,6 +1,6 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog } from '@base-ui/react/dialog';
-import { type ReactNode, useState } from 'react';
+import { type ComponentProps, type ReactNode, useState } from 'react';
 import { ActionForm, type FormAction } from './form.tsx';
 
 const BACKDROP = 'fixed inset-0 bg-ground/80';
@@ -68,9 +68,12 @@ export function FormDialog<Result>(props: Opened<Result> & { readonly primary?: 
  *
  * @param props.children what stops working, and for whom
  * @param props.submit the act as a verb, never "OK"
+ * @param props.look attributes of the button, where it is no plain one
  */
-export function ConfirmDialog<Result>(props: Opened<Result>) {
-  const { trigger, title, children, onDone, ...form } = props;
+export function ConfirmDialog<Result>(
+  props: Opened<Result> & { readonly look?: Omit<ComponentProps<'button'>, 'ref' | 'style'> },
+) {
+  const { trigger, title, children, onDone, look, ...form } = props;
   const [open, setOpen] = useState(false);
   const done = (result: Result): void => {
     setOpen(false);
@@ -78,7 +81,9 @@ export function ConfirmDialog<Result>(props: Opened<Result>) {
   };
   return (
     <AlertDialog.Root open={open} onOpenChange={setOpen}>
-      <AlertDialog.Trigger className="button button-danger">{trigger}</AlertDialog.Trigger>
+      <AlertDialog.Trigger className="button button-danger" {...look}>
+        {trigger}
+      </AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP} />
         <AlertDialog.Popup className={POPUP}>

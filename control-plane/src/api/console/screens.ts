@@ -2,4 +2,12 @@
  * Addresses of the console, as its own router has them (`control-plane/console/src/router.tsx`), apart from `/`. The server
  * answers these with the console's page and no others, so that an unknown address is still 404.
  */
-export const SCREENS = ['/agents', '/agents/new', '/agents/:id', '/people', '/limits', '/account'] as const;
+export const SCREENS = [
+  '/agents',
+  '/agents/new',
+  '/agents/:id',
+  '/webhook',
+  '/people',
+  '/limits',
+  '/account',
+] as const;

@@ -1,5 +1,5 @@
 import { helpText, hiddenField } from '@svault/server-kit/page-parts';
-import { safeHtml } from '@svault/server-kit/safe-html';
+import { type SafeHtml, safeHtml } from '@svault/server-kit/safe-html';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import { fromBase64url, toBase64url, utf8 } from '@svault/shared';
 import { type Request, type Response, Router } from 'express';
@@ -13,10 +13,11 @@ import {
   fingerprintOf,
   readOffer,
 } from '../../webhook/registration-link.ts';
+import type { ConsolePath } from '../console/built-files.ts';
 import { readCookie } from '../http/cookies.ts';
-import { type PageContent, type PageOfError, pageAt, readFormBody, sendPage, messageOf } from './page.ts';
+import { type PageContent, type ShownError, pageAt, readFormBody, sendPage, messageOf } from './page.ts';
 import type { PageSession } from './page-session.ts';
-import { SIGN_IN_PATH, signInPathFor } from './sign-in-page.ts';
+import { SIGN_IN_PATH, homeLink, signInPathFor } from './sign-in-page.ts';
 
 const PATH = '/vault/webhook-bind';
 
@@ -25,6 +26,7 @@ interface BindPageDependencies {
   readonly stores: Pick<Stores, 'vaults' | 'webhookLinks'>;
   readonly binder: WebhookBinder;
   readonly https: boolean;
+  readonly consolePath: ConsolePath;
 }
 
 /**
@@ -32,7 +34,7 @@ interface BindPageDependencies {
  * nothing; its form does, by an admin's session and from this page only.
  */
 export function createBindPage(dependencies: BindPageDependencies): Router {
-  const { pageSession, stores, binder, https } = dependencies;
+  const { pageSession, stores, binder, https, consolePath } = dependencies;
   const cookie = bindOfferCookie({ path: PATH, https });
 
   /** The link's query goes into a cookie and out of the address bar, its history and what a referrer would show. */
@@ -55,7 +57,16 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
         ? sendPage(res, 400, noLinkPage(account))
         : sendPage(res, 200, confirmPage(offer, account));
     if (offer === undefined || offer.webhookUrl === bound.url)
-      return sendPage(res, 200, boundPage({ url: bound.url, account, askedAgain: offer !== undefined }));
+      return sendPage(
+        res,
+        200,
+        boundPage({
+          url: bound.url,
+          account,
+          askedAgain: offer !== undefined,
+          screen: consolePath('/webhook'),
+        }),
+      );
     sendPage(res, 409, boundToAnotherPage({ bound: bound.url, offered: offer.webhookUrl, account }));
   };
 
@@ -78,22 +89,32 @@ export function createBindPage(dependencies: BindPageDependencies): Router {
     const account = await pageSession.emailOf(actor);
     if (decision === 'cancel') {
       res.setHeader('Set-Cookie', cookie.clear());
-      return sendPage(res, 200, cancelledPage(account));
+      return sendPage(res, 200, cancelledPage(account, homeLink(consolePath)));
     }
     const offer = readOffer({ code, webhookUrl, hmacHash });
     if (offer === undefined) return sendPage(res, 400, noLinkPage(account));
     await requireUnlocked(stores, actor.vaultId);
+    /** The console shows how the webhook does. */
+    const after = consolePath('/webhook') ?? PATH;
     // A second click on the button finds the webhook bound, which is what it asked for.
     const bound = await stores.webhookLinks.find(actor.vaultId);
-    if (bound?.url === offer.webhookUrl) return res.redirect(303, PATH);
+    if (bound?.url === offer.webhookUrl) return res.redirect(303, after);
     await binder.bind(actor, offer, pageSession.transactionAs(actor, 'denied'));
     res.setHeader('Set-Cookie', cookie.clear());
-    res.redirect(303, PATH);
+    res.redirect(303, after);
   };
 
   return Router({ caseSensitive: true, strict: true })
     .use(PATH, pageHeaders({ https }))
-    .use(pageAt(PATH, { show, submit: bind }, { ofSubmit: failedPage }));
+    .use(
+      pageAt(
+        PATH,
+        { show, submit: bind },
+        {
+          ofSubmit: (error) => failedPage(error, homeLink(consolePath)),
+        },
+      ),
+    );
 }
 
 function offerInQuery({ query }: Request): BindOffer | undefined {
@@ -133,12 +154,12 @@ ${hiddenField('hmacHash', offer.hmacHash)}
 const newLink = safeHtml`open the <code>/bind</code> page of your webhook and press Connect, or run its <code>bind-link</code>`;
 const accountLink = safeHtml`<a href="${SIGN_IN_PATH}">your account</a>`;
 
-const cancelledPage = (account: string): PageContent => ({
+const cancelledPage = (account: string, home: SafeHtml): PageContent => ({
   name: 'bind-cancelled',
   title: 'Nothing is bound',
   account,
   body: safeHtml`<p>You cancelled. The webhook is not bound, and its link is void in five minutes.</p>`,
-  next: safeHtml`<p>To bind a webhook, ${newLink}. Or go to ${accountLink}.</p>`,
+  next: safeHtml`<p>To bind a webhook, ${newLink}. Or go to ${home}.</p>`,
 });
 
 const notAdminPage = (account: string): PageContent => ({
@@ -162,6 +183,8 @@ const boundPage = (about: {
   readonly url: string;
   readonly account: string;
   readonly askedAgain: boolean;
+  /** Of the console, where it is built. */
+  readonly screen: string | undefined;
 }): PageContent => ({
   name: 'bound',
   title: 'A webhook is bound',
@@ -177,7 +200,9 @@ ${
 <ul>
 <li>Store a credential: <code>svault add github</code></li>
 <li>Create an agent that may use it: <code>svault agents create --name ci --grants github</code></li>
-<li>See whether the webhook answers: <code>svault webhook status</code></li>
+<li>See whether the webhook answers: <code>svault webhook status</code>${
+    about.screen === undefined ? undefined : safeHtml`, or <a href="${about.screen}">the console</a>`
+  }</li>
 </ul>`,
 });
 
@@ -194,11 +219,11 @@ const boundToAnotherPage = (about: {
 (<code>svault webhook unbind</code>), then ${newLink}.</p>`,
 });
 
-const failedPage: PageOfError = (error) => ({
+const failedPage = (error: ShownError, home: SafeHtml): PageContent => ({
   name: 'bind-failed',
   title: 'The webhook is not bound',
   body: safeHtml`<p>${messageOf(error)}</p>`,
-  next: safeHtml`<p>Then begin again at the webhook's <code>/bind</code> page, or go to ${accountLink}.</p>
+  next: safeHtml`<p>Then begin again at the webhook's <code>/bind</code> page, or go to ${home}.</p>
 ${helpText(error)}`,
 });
 

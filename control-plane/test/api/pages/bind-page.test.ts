@@ -89,7 +89,7 @@ describe('the page /vault/webhook-bind', () => {
     expect(fieldsOf(page.text)).toEqual(offer);
     const answer = await post(offer);
     expect(answer.status).toBe(303);
-    expect(answer.headers.get('location')).toBe(PATH);
+    expect(answer.headers.get('location')).toBe('/webhook');
     expect(answer.headers.get('set-cookie')).toContain('Max-Age=0');
     expect((await browser(session)('GET', PATH)).text).toContain('A webhook is bound');
     expect(await isBound()).toBe(true);
@@ -141,7 +141,7 @@ describe('the page /vault/webhook-bind', () => {
     expect((await post(offer)).status).toBe(303);
     service.webhook.served.length = 0;
     const again = await post(offer);
-    expect([again.status, again.headers.get('location')]).toEqual([303, PATH]);
+    expect([again.status, again.headers.get('location')]).toEqual([303, '/webhook']);
     const { page } = await open(linkOf(offer));
     expect(page.status).toBe(200);
     expect(page.text).toContain('<h1>A webhook is bound</h1>');

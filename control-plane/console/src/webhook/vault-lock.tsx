@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query';
+import { answerOf, api } from '../api/client.ts';
+import { ConfirmDialog } from '../parts/dialog.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { notify } from '../parts/notice.tsx';
+import { Time } from '../parts/time.tsx';
+import { vaultQuery } from './queries.ts';
+
+const SWITCH =
+  'group relative h-10 w-[4.5rem] flex-none cursor-pointer rounded-full border-2 border-dim bg-ground aria-checked:border-warn aria-checked:bg-warn';
+const KNOB =
+  'absolute top-1 left-1 size-7 rounded-full bg-dim transition-transform group-aria-checked:translate-x-8 group-aria-checked:bg-paper motion-reduce:transition-none';
+
+/** The lock as one switch. Anybody of the account may lock. @param props.mayUnlock an admin */
+export function VaultLock({ mayUnlock }: { readonly mayUnlock: boolean }) {
+  const { data: vault, error, refetch } = useQuery(vaultQuery);
+  if (error) return <Failure error={error} reset={() => void refetch()} />;
+  if (vault === undefined) return <p className="min-h-40 text-dim">Loading…</p>;
+  const { locked, lockedAt } = vault;
+  return (
+    <section aria-labelledby="lock" className={`card ${locked ? 'border-warn' : ''}`}>
+      <div className="flex items-center justify-between gap-4">
+        <div className="min-w-0">
+          <h2 id="lock">Vault lock</h2>
+          <p className={`text-lg font-semibold ${locked ? 'text-warn' : 'text-good'}`}>
+            {locked ? 'Locked' : 'Unlocked'}
+          </p>
+          <p className="text-sm text-dim">
+            {locked ? (
+              <>
+                Since <Time at={lockedAt} />
+                {!mayUnlock && '. Only an admin unlocks it.'}
+              </>
+            ) : (
+              'Agents and proxies get what their grants and policies allow. Locking stops all of them, and every change, at once.'
+            )}
+          </p>
+        </div>
+        {(!locked || mayUnlock) && <LockSwitch locked={locked} />}
+      </div>
+      {locked && <WhatStops />}
+    </section>
+  );
+}
+
+function LockSwitch({ locked }: { readonly locked: boolean }) {
+  const knob = <span aria-hidden="true" className={KNOB} />;
+  const look = { role: 'switch', 'aria-checked': locked, 'aria-label': 'Vault lock', className: SWITCH };
+  return locked ? (
+    <ConfirmDialog
+      look={look}
+      trigger={knob}
+      title="Unlock the vault?"
+      submit="Unlock"
+      action={() => answerOf(api.POST('/api/vault/unlock'))}
+      onDone={() => notify('The vault is unlocked.')}
+    >
+      Agents and proxies get again what their grants and policies allow, and people can change things.
+    </ConfirmDialog>
+  ) : (
+    <ConfirmDialog
+      look={look}
+      trigger={knob}
+      title="Lock the vault?"
+      submit="Lock"
+      action={() => answerOf(api.POST('/api/vault/lock'))}
+      onDone={() => notify('The vault is locked.')}
+    >
+      <WhatStops />
+    </ConfirmDialog>
+  );
+}
+
+/** docs/security.md: what a lock does not take back. */
+const WhatStops = () => (
+  <>
+    <ul className="mt-2 grid list-disc gap-1 pl-5">
+      <li>
+        <strong>Agents</strong>: each request for a credential is denied with <code>VAULT_LOCKED</code>.
+      </li>
+      <li>
+        <strong>Proxies and MCP clients</strong>: no call is forwarded, and open streams end.
+      </li>
+      <li>
+        <strong>People</strong>: nothing can be changed, here, by the command line or by the API. The log can
+        be read. Only an admin unlocks.
+      </li>
+    </ul>
+    <p className="mt-2 text-sm text-dim">
+      It takes back no credential that an agent has already. A one-time address from before works for up to 90
+      seconds.
+    </p>
+  </>
+);

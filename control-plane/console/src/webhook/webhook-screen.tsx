@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query';
+import { meQuery, overviewQuery } from '../api/queries.ts';
+import { Failure } from '../parts/failure.tsx';
+import { Facts, Screen, Section } from '../parts/screen.tsx';
+import { Time } from '../parts/time.tsx';
+import { BindWebhook } from './bind-webhook.tsx';
+import { BoundWebhook } from './bound-webhook.tsx';
+import { LogCopy } from './log-copy.tsx';
+import { webhookQuery } from './queries.ts';
+import { Answers, Behind } from './states.tsx';
+import { VaultLock } from './vault-lock.tsx';
+
+/** The lock of the vault, and the webhook that holds its credentials. */
+export function WebhookScreen() {
+  const { data: me } = useQuery(meQuery);
+  return (
+    <Screen title="Vault and webhook">
+      <div className="mt-4 grid gap-4">
+        {me && <VaultLock mayUnlock={me.role === 'admin'} />}
+        {me && (me.role === 'admin' ? <WebhookOfAdmin /> : <WebhookOfMember />)}
+      </div>
+    </Screen>
+  );
+}
+
+function WebhookOfAdmin() {
+  const { data, error, refetch } = useQuery(webhookQuery);
+  if (error) return <Failure error={error} reset={() => void refetch()} />;
+  if (data === undefined) return <p className="min-h-96 text-dim">Loading…</p>;
+  if (!data.bound) return <BindWebhook />;
+  return (
+    <>
+      <BoundWebhook webhook={data} />
+      {data.log && <LogCopy log={data.log} />}
+    </>
+  );
+}
+
+/** What a member can read of it. */
+function WebhookOfMember() {
+  const { data, error, refetch } = useQuery(overviewQuery);
+  if (error) return <Failure error={error} reset={() => void refetch()} />;
+  if (data === undefined) return null;
+  const { bound, online, lastSeenAt, logBehindSince } = data.webhook;
+  return (
+    <Section id="webhook" title="Webhook">
+      {bound ? (
+        <Facts
+          facts={[
+            ['State', <Answers yes={online !== false} />],
+            ['Last answer', <Time at={lastSeenAt} />],
+            ['Copy of the log', logBehindSince ? <Behind since={logBehindSince} /> : 'Up to date'],
+          ]}
+        />
+      ) : (
+        <p className="mt-2">No webhook is bound, so no credential can be delivered. An admin binds one.</p>
+      )}
+    </Section>
+  );
+}
