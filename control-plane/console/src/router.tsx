@@ -9,6 +9,7 @@ import { AGENT_TABS, type AgentTab } from './agents/tabs.ts';
 import type { AgentPage } from './api/queries.ts';
 import { Home } from './home/home.tsx';
 import { Failure, NotFound } from './parts/failure.tsx';
+import type { ReachSearch } from './reach/queries.ts';
 import { Shell } from './shell/shell.tsx';
 
 const rootRoute = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()({ component: Shell });
@@ -79,6 +80,13 @@ const accountRoute = createRoute({
   component: lazyRouteComponent(() => import('./account/account.tsx'), 'Account'),
 });
 
+const reachRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/reach',
+  validateSearch: (search): ReachSearch => textsOf(search, 'agent', 'proxy', 'credential', 'cursor', 'cell'),
+  component: lazyRouteComponent(() => import('./reach/reach.tsx'), 'ReachScreen'),
+});
+
 /** The members of an address that a screen reads, where they are texts. */
 const textsOf = <Name extends string>(
   search: Record<string, unknown>,
@@ -104,6 +112,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       peopleRoute,
       limitsRoute,
       accountRoute,
+      reachRoute,
     ]),
     context: { queryClient },
     defaultPreload: 'intent',

@@ -6,6 +6,7 @@ export const SCREENS = [
   '/agents',
   '/agents/new',
   '/agents/:id',
+  '/reach',
   '/webhook',
   '/people',
   '/limits',

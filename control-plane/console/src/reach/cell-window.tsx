@@ -1,0 +1,176 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { overviewQuery } from '../api/queries.ts';
+import { DialogWindow } from '../parts/dialog.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { Facts } from '../parts/screen.tsx';
+import { shellWord } from '../parts/shell-word.ts';
+import { Time } from '../parts/time.tsx';
+import { CHANNEL_NAMES, DENIALS, denialsWithoutGrant } from './denials.ts';
+import { GrantEnd } from './pairs.tsx';
+import {
+  type Cell,
+  type Reach,
+  callerQuery,
+  cellOf,
+  isProxyId,
+  lastUseQuery,
+  pairsQuery,
+} from './queries.ts';
+
+const route = getRouteApi('/reach');
+
+/** The cell that the address names: what decides about it, and what a request would meet now. */
+export function CellWindow() {
+  const { cell: text } = route.useSearch();
+  const navigate = route.useNavigate();
+  const cell = cellOf(text);
+  const close = (): void => void navigate({ search: (before) => ({ ...before, cell: undefined }) });
+  return (
+    <DialogWindow title={cell && <Title cell={cell} />} open={cell !== undefined} onOpenChange={close}>
+      {cell && <CellFacts cell={cell} />}
+      <button type="button" className="button mt-4" onClick={close}>
+        Close
+      </button>
+    </DialogWindow>
+  );
+}
+
+function Title({ cell: { callerId, serviceName } }: { readonly cell: Cell }) {
+  const { data } = useQuery(callerQuery(callerId));
+  return (
+    <>
+      {isProxyId(callerId) && 'Proxy '}
+      <bdi>{data?.agent?.name ?? data?.proxy?.name ?? callerId}</bdi> → <bdi>{serviceName}</bdi>
+    </>
+  );
+}
+
+function CellFacts({ cell }: { readonly cell: Cell }) {
+  const { callerId, serviceName } = cell;
+  const caller = useQuery(callerQuery(callerId));
+  const of = isProxyId(callerId) ? { proxy: callerId } : { agent: callerId };
+  const pairs = useQuery(pairsQuery({ ...of, credential: serviceName }));
+  const lastUse = useQuery(lastUseQuery(cell));
+  const error = caller.error ?? pairs.error ?? lastUse.error;
+  if (error) return <Failure error={error} />;
+  if (!caller.data || !pairs.data || !lastUse.data || pairs.isPlaceholderData)
+    return <p className="mt-3 min-h-72 text-dim">Loading…</p>;
+  const pair = pairs.data.items.find((one) => one.caller.id === callerId);
+  const { agent, proxy } = caller.data;
+  const { event } = lastUse.data;
+  const last = [
+    'Last use',
+    event ? <LastUse event={event} /> : 'None in the newest part of the log',
+  ] as const;
+  const words = { AGENT: shellWord(agent?.name ?? proxy?.name ?? ''), SERVICE: shellWord(serviceName) };
+  return (
+    <>
+      {pair && <Channels channels={pair.channels} words={words} />}
+      {!pair && agent && <WithoutGrant agent={agent} words={words} />}
+      {!pair && proxy && (
+        <p className="mt-3">
+          {proxy.status === 'revoked'
+            ? 'The proxy is revoked.'
+            : 'The proxy injects another credential, or none.'}
+        </p>
+      )}
+      <Facts facts={pair ? [...factsOf(pair), last] : [last]} />
+    </>
+  );
+}
+
+type Words = Readonly<Record<'AGENT' | 'SERVICE', string>>;
+
+function WithoutGrant({
+  agent,
+  words,
+}: {
+  readonly agent: Parameters<typeof denialsWithoutGrant>[0];
+  readonly words: Words;
+}) {
+  const { data } = useQuery(overviewQuery);
+  return <Channels channels={denialsWithoutGrant(agent, data?.vault.locked ?? false)} words={words} />;
+}
+
+/** What a request meets on each channel. */
+function Channels(props: {
+  readonly channels: ReturnType<typeof denialsWithoutGrant> | Reach['channels'];
+  readonly words: Words;
+}) {
+  const { channels, words } = props;
+  const wanted = (command: string): string =>
+    command.replaceAll(/AGENT|SERVICE/g, (word) => words[word as keyof Words]);
+  return (
+    <ul aria-label="Channels" className="mt-3 divide-y divide-line border-y border-line">
+      {channels.map(({ channel, denial }) => {
+        const meaning = denial === null ? undefined : DENIALS[denial];
+        return (
+          <li key={channel} className="grid gap-x-4 py-2 sm:grid-cols-[6rem_minmax(0,1fr)]">
+            <span className="text-sm/6 text-dim">{CHANNEL_NAMES[channel]}</span>
+            {meaning === undefined ? (
+              <span className="text-good">Allowed now, where policies and limits allow it</span>
+            ) : (
+              <span className="min-w-0 wrap-anywhere">
+                <span className="text-warn">Denied now</span> with <code>{denial}</code>. {meaning.text}
+                {meaning.command !== undefined && (
+                  <>
+                    {' '}
+                    To change it: <code>{wanted(meaning.command)}</code>
+                  </>
+                )}
+              </span>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+const DELIVERIES: Readonly<Record<string, string>> = {
+  any: 'Fetched by agents, injected by proxies',
+  'proxy-only': 'Injected by proxies, never fetched',
+  sealed: 'Sealed for the keys of agents',
+};
+
+function factsOf({ caller, credential, grant, policies }: Reach): (readonly [string, React.ReactNode])[] {
+  const { stored, delivery, allowedHosts, allowedHeaders } = credential;
+  const state = stored === null ? 'Not known now' : stored ? 'Yes' : 'No: there is nothing to deliver yet';
+  return [
+    ['Grant', grant === null ? 'A proxy needs none' : <GrantEnd of={grant} />],
+    [
+      'Policies',
+      policies.length === 0 ? (
+        'None'
+      ) : (
+        <ul>
+          {policies.map(({ id, name, targetType, rules }) => (
+            <li key={id}>
+              <bdi>{name}</bdi>{' '}
+              <span className="text-sm text-dim">
+                of the {targetType === 'token' ? 'credential' : targetType}: {rules.join(', ')}
+              </span>
+            </li>
+          ))}
+        </ul>
+      ),
+    ],
+    ['Stored at the webhook', state],
+    ...(delivery === null ? [] : [['Delivery', DELIVERIES[delivery] ?? delivery] as const]),
+    ...(allowedHosts === null ? [] : [['Allowed hosts', listOf(allowedHosts)] as const]),
+    ...(allowedHeaders === null ? [] : [['Allowed headers', listOf(allowedHeaders)] as const]),
+    ...(caller.upstreamUrl === undefined ? [] : [['Upstream', <code>{caller.upstreamUrl}</code>] as const]),
+  ];
+}
+
+const listOf = (texts: readonly string[]): React.ReactNode =>
+  texts.length === 0 ? 'None' : <code>{texts.join(', ')}</code>;
+
+function LastUse({ event }: { readonly event: { readonly timestamp: string; readonly outcome: string } }) {
+  return (
+    <>
+      <Time at={event.timestamp} />, {event.outcome === 'success' ? 'allowed' : event.outcome}
+    </>
+  );
+}
