@@ -41,7 +41,7 @@ describe('the grants of an agent', () => {
     await own.expectSound('agent-grant-wrong');
     own.expectComplaints('status of 422');
     await credential.fill('github');
-    await dialog().getByLabel('For', { exact: true }).selectOption('1 hour');
+    await dialog().getByLabel('Lasts').selectOption('1 hour');
     await dialog().getByRole('button', { name: 'Grant' }).click();
     await expect.poll(() => rows().allTextContents()).toEqual([expect.stringContaining('Expires in 1 hour')]);
     expect(await codeOf(agent, 'github')).toBe(200);
@@ -51,7 +51,7 @@ describe('the grants of an agent', () => {
     await own.page.reload();
     await own.page.getByText('Expired').waitFor();
     await button('Renew the grant for github').click();
-    await dialog().getByLabel('For', { exact: true }).selectOption('Until revoked');
+    await dialog().getByLabel('Lasts').selectOption('Until revoked');
     await dialog().getByRole('button', { name: 'Renew' }).click();
     await own.page.getByText('Until revoked').waitFor();
     own.service.clock.advance(40 * DAY_MS);

@@ -101,8 +101,8 @@ describe('the shell', () => {
       await own.page.evaluate(`(async () => { ${attempt} })().catch(() => {})`);
       await expect.poll(() => own.complaints.some((text) => text.includes(directive))).toBe(true);
       own.expectComplaints(directive, 'violates', 'Failed to');
-    // The browser also reports requests that it has blocked.
-    own.requested.splice(0);
+      // The browser also reports requests that it has blocked.
+      own.requested.splice(0);
     },
   );
 });

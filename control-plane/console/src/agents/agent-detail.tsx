@@ -41,7 +41,7 @@ export function AgentDetail() {
       actions={agent.status === 'active' && <SuspendAgent agent={agent} />}
     >
       {agent.description !== '' && (
-        <p className="mt-1 whitespace-pre-line text-dim wrap-anywhere">
+        <p className="mt-1 line-clamp-3 max-w-3xl whitespace-pre-line text-dim wrap-anywhere">
           <bdi>{agent.description}</bdi>
         </p>
       )}

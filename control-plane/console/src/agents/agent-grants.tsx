@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import { type Schemas, answerOf, api } from '../api/client.ts';
 import { grantsQuery } from '../api/queries.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
@@ -23,16 +23,21 @@ export function AgentGrants({ agent }: { readonly agent: Schemas['Agent'] }) {
         says="Each lets the agent have one credential. A policy or a locked vault can still deny a request."
         actions={
           !isDeleted && (
-            <FormDialog
-              primary
-              trigger="Grant access"
-              title="Grant access"
-              submit="Grant"
-              action={(values) => createGrant(agent.id, values)}
-              onDone={(granted) => notify(grantedText(granted))}
-            >
-              <GrantFields />
-            </FormDialog>
+            <>
+              <Link to="/reach" search={{ agent: agent.id }} className="button">
+                See its reach
+              </Link>
+              <FormDialog
+                primary
+                trigger="Grant access"
+                title="Grant access"
+                submit="Grant"
+                action={(values) => createGrant(agent.id, values)}
+                onDone={(granted) => notify(grantedText(granted))}
+              >
+                <GrantFields />
+              </FormDialog>
+            </>
           )
         }
       />

@@ -82,8 +82,14 @@ function RotateKey(props: OfAgent & { readonly onDone: (result: { readonly apiKe
         Whatever has it stops working until you give it the new key: programs, CI secrets, MCP configurations.
       </p>
       <p className="mt-2 text-dim">
-        It was last used <Time at={agent.lastUsedAt} />. MCP clients that a person allowed in a browser have
-        no key, and keep working.
+        {agent.lastUsedAt === null ? (
+          'It has not been used yet.'
+        ) : (
+          <>
+            It was last used <Time at={agent.lastUsedAt} />.
+          </>
+        )}{' '}
+        MCP clients that a person allowed in a browser have no key, and keep working.
       </p>
     </ConfirmDialog>
   );

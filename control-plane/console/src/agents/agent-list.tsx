@@ -45,7 +45,7 @@ export function AgentList() {
                 <bdi>{name}</bdi>
               </Link>
               {description !== '' && (
-                <p className="text-sm text-dim">
+                <p className="line-clamp-2 text-sm text-dim">
                   <bdi>{description}</bdi>
                 </p>
               )}

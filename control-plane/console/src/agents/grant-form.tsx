@@ -18,7 +18,7 @@ const EXPIRIES = [
 export const ExpiryField = () => (
   <SelectField
     name="expiresInSeconds"
-    label="For"
+    label="Lasts"
     hint="Requests after that are denied with GRANT_EXPIRED until the grant is renewed."
     options={EXPIRIES}
     defaultValue="2592000"
