@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useConsole } from '../support/console.ts';
-import { agentOn, storeOn } from '../support/pair-agents.ts';
+import { agentOn, grant, storeOn } from '../support/pair-agents.ts';
 
 const own = useConsole({ bound: false });
 
@@ -33,9 +33,17 @@ describe('Home', () => {
 
     await own.service.pair.bind();
     await storeOn(own.service.pair, 'github', { tokenType: 'PlainText', value: 'a secret of a test' });
-    const agent = await agentOn(own.service.pair, 'github');
-    await own.page.reload();
+    await own.page.getByRole('link', { name: 'New agent' }).click();
+    await own.page.waitForURL(own.address('/agents/new'));
+    const agent = await agentOn(own.service.pair);
+    await own.open('/');
+    await own.page.getByRole('link', { name: 'Grant access to' }).click();
+    await own.page.waitForURL(own.address(`/agents/${agent.id}`));
+    await grant(own.service.pair, agent.id, { serviceName: 'github' });
+    await own.open('/');
     await own.page.getByText('Let the agent fetch it').waitFor();
+    const connect = own.page.getByRole('link', { name: 'Connect builder' });
+    expect(await connect.getAttribute('href')).toBe(`/agents/${agent.id}?tab=connect`);
     expect(await states()).toEqual([
       'bind-webhook done',
       'store-credential done',

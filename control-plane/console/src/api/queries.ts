@@ -56,6 +56,13 @@ export const agentsQuery = ({ name, status, cursor }: AgentPage) =>
     placeholderData: keepPreviousData,
   });
 
+/** The oldest agent that is active, for the first steps. */
+export const firstAgentQuery = queryOptions({
+  queryKey: ['agents', 'first'],
+  queryFn: ({ signal }) =>
+    answerOf(api.GET('/api/agents', { signal, params: { query: { limit: 1, status: 'active' } } })),
+});
+
 export const agentQuery = (id: string) =>
   queryOptions({
     queryKey: ['agents', id],
