@@ -1,3 +1,5 @@
+import { byteLength } from './byte-length.ts';
+
 /** PROTOCOL.md section 5: a service name is 1 to 128 characters and at most 255 bytes of UTF-8. */
 const MAX_CHARACTERS = 128;
 const MAX_BYTES = 255;
@@ -17,6 +19,6 @@ export function isServiceName(text: string): boolean {
   if (PLAIN.test(text)) return true;
   if (text.length === 0 || text.length > MAX_BYTES || !text.isWellFormed()) return false;
   if (text.includes('/') || CONTROL.test(text) || OUTER_WHITE_SPACE.test(text)) return false;
-  if (Buffer.byteLength(text, 'utf8') > MAX_BYTES || text.normalize('NFC') !== text) return false;
+  if (byteLength(text) > MAX_BYTES || text.normalize('NFC') !== text) return false;
   return [...text].length <= MAX_CHARACTERS;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { byteLength } from '../byte-length.ts';
 import { isServiceName } from '../service-name.ts';
 import { parseTime } from '../clock.ts';
 import { MAX_SECRET_BYTES } from './vocabulary.ts';
@@ -32,7 +33,7 @@ export const thumbprintSchema = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'not a S
 /** PROTOCOL.md section 5.5: a secret field, at most 64 KiB of UTF-8; `""` is allowed and makes a record empty. */
 export const secretSchema = z
   .string()
-  .refine((text) => Buffer.byteLength(text, 'utf8') <= MAX_SECRET_BYTES, 'a secret field has at most 64 KiB');
+  .refine((text) => byteLength(text) <= MAX_SECRET_BYTES, 'a secret field has at most 64 KiB');
 
 /** A setting stored with a secret: a client id, a region, a scope. */
 export const settingSchema = z.string().min(1).max(2048);

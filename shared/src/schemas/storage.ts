@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { byteLength } from '../byte-length.ts';
 import { headerTemplatesSchema, outgoingUrlSchema } from './destinations.ts';
 import {
   cursorSchema,
@@ -87,7 +88,7 @@ export const auditHeadSchema = z.object({
 export type AuditHead = z.infer<typeof auditHeadSchema>;
 
 function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value), 'utf8');
+  return byteLength(JSON.stringify(value));
 }
 
 const page = (max: number) => ({
