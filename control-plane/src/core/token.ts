@@ -25,6 +25,13 @@ export interface TokenChanges {
   readonly tags?: readonly string[] | undefined;
 }
 
+/** What a list is restricted to. */
+export interface TokenFilter {
+  readonly tokenType?: TokenType | undefined;
+  /** Those in this folder; none for a folder that the vault does not have. */
+  readonly folderId?: Id<'fld'> | undefined;
+}
+
 export interface TokenStore {
   /** @returns false, and changes nothing, where the vault has one with that name already */
   add(token: TokenMetadata): Promise<boolean>;
@@ -36,7 +43,7 @@ export interface TokenStore {
   /** In any order, without unknown names. */
   ofServices(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<readonly TokenMetadata[]>;
   /** By service name. */
-  list(vaultId: Id<'vlt'>, page: NamedPageRequest): Promise<Page<TokenMetadata>>;
+  list(vaultId: Id<'vlt'>, page: NamedPageRequest & TokenFilter): Promise<Page<TokenMetadata>>;
   update(vaultId: Id<'vlt'>, serviceName: string, changes: TokenChanges, updatedAt: string): Promise<void>;
   /** Records that an upstream answered 401. @returns false where that is recorded already, or the token is unknown */
   markRejected(vaultId: Id<'vlt'>, serviceName: string, at: string): Promise<boolean>;

@@ -39,6 +39,7 @@ export async function readOverview(
     activity: { since: lastDay.from, complete, ...sumByOutcome(activity) },
     // It is not called for this: it counts as online until it is known to be offline.
     webhook: link && {
+      url: link.url,
       online: status.offlineForSeconds(vaultId) === 0,
       lastSeenAt: link.lastSeenAt,
       logBehindSince: (await readLogCopy(stores.audit, vaultId, nowMs)).behindSince,

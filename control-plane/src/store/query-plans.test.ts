@@ -167,6 +167,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.tokens.ofServices(VAULT, ['s', 't']),
   (s) => s.tokens.list(VAULT, BY_NAME),
   (s) => s.tokens.list(VAULT, { ...BY_NAME, name: 'n' }),
+  (s) => s.tokens.list(VAULT, { ...BY_NAME, tokenType: 'JWT', folderId: FOLDER }),
   (s) => s.tokens.update(VAULT, 's', { notes: 'n' }, 't'),
   (s) => s.tokens.remove(VAULT, 's'),
   (s) => s.users.get(VAULT, USER),

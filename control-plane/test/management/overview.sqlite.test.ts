@@ -122,6 +122,7 @@ describe('the overview', () => {
       .poll(async () => (await overview()).webhook)
       .toEqual({
         bound: true,
+        url: service.webhook.url,
         online: true,
         lastSeenAt: '2026-11-20T12:00:00.000Z',
         logBehindSince: null,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type TestPair, startPair } from '@svault/test-kit/pair';
+import { newId } from '@svault/shared';
 import { startLinkedService } from '../support/linked-service.ts';
 import { type Answer, type Call, clientOf } from '../support/management-service.ts';
 import { serviceInTest } from '../support/use-service.ts';
@@ -71,6 +72,27 @@ describe('POST /api/tokens', () => {
     expect([answer.status, answer.json.code]).toEqual([502, 'WEBHOOK_NOT_CONFIGURED']);
     expect((await alone.admin('GET', '/api/tokens')).json.items).toEqual([]);
   });
+});
+
+test('GET /api/tokens lists those of one type, of one folder, or of both', async () => {
+  for (const [name, tokenType] of [
+    ['filtered-a', 'JWT'],
+    ['filtered-b', 'TOTP'],
+    ['filtered-c', 'JWT'],
+  ] as const)
+    await create(name, { tokenType });
+  const folder = { name: 'filtered', serviceNames: ['filtered-b', 'filtered-c'] };
+  const { id } = (await admin('POST', '/api/folders', { body: folder })).json;
+  const named = async (query: string): Promise<string[]> =>
+    (await admin('GET', `/api/tokens?name=filtered&${query}`)).json.items.map(
+      (token: { serviceName: string }) => token.serviceName,
+    );
+  expect(await named('tokenType=JWT')).toEqual(['filtered-a', 'filtered-c']);
+  expect(await named(`folderId=${id}`)).toEqual(['filtered-b', 'filtered-c']);
+  expect(await named(`folderId=${id}&tokenType=JWT`)).toEqual(['filtered-c']);
+  expect(await named(`folderId=${newId('fld')}`)).toEqual([]);
+  expect((await admin('GET', '/api/tokens?folderId=filtered')).status).toBe(422);
+  expect((await admin('GET', '/api/tokens?tokenType=Text')).status).toBe(422);
 });
 
 test('PATCH /api/tokens/{serviceName} changes the named members, and never the type', async () => {

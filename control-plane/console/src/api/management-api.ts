@@ -1873,6 +1873,8 @@ export interface components {
             };
             webhook: {
                 bound: boolean;
+                /** @description Where secrets are stored, as store tickets name it */
+                url?: string;
                 /** @description false while it is known not to answer */
                 online?: boolean;
                 lastSeenAt?: string | null;
@@ -6382,6 +6384,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Only items whose name contains this text, in upper or lower case; with very many items a page may then hold less than asked for and still have a cursor */
                 name?: string;
+                tokenType?: "JWT" | "PlainText" | "Certificate" | "SSHKey" | "RawCredential" | "TOTP";
+                folderId?: string;
             };
             header?: never;
             path?: never;

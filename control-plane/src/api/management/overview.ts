@@ -36,6 +36,7 @@ const overviewSchema = z
       .meta({ description: 'Requests for credentials' }),
     webhook: z.object({
       bound: z.boolean(),
+      url: z.string().optional().meta({ description: 'Where secrets are stored, as store tickets name it' }),
       online: z.boolean().optional().meta({ description: 'false while it is known not to answer' }),
       lastSeenAt: timeSchema.nullable().optional(),
       logBehindSince: timeSchema.nullable().optional().meta({
@@ -61,6 +62,7 @@ function toOverviewView(overview: Overview): z.output<typeof overviewSchema> {
     webhook: {
       bound: webhook !== undefined,
       ...(webhook && {
+        url: webhook.url,
         online: webhook.online,
         lastSeenAt: webhook.lastSeenAt ?? null,
         logBehindSince: webhook.logBehindSince ?? null,

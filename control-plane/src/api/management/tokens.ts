@@ -1,3 +1,4 @@
+import type { Id } from '@svault/shared';
 import { TOKEN_TYPES, thumbprintSchema, tokenMetadataSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
@@ -12,6 +13,7 @@ import { auditPageSchema, toAuditView } from './audit-view.ts';
 import { logPageRequest } from './audit.ts';
 import type { Needs } from './dependencies.ts';
 import {
+  idSchema,
   lineSchema,
   namedPageQuery,
   namedPageRequest,
@@ -171,10 +173,16 @@ export function createTokenRoutes({
       operation: 'listTokens',
       summary: 'List tokens by service name, with what the webhook says of them',
       role: 'member',
-      query: z.strictObject(namedPageQuery),
+      query: z.strictObject({
+        ...namedPageQuery,
+        tokenType: z.enum(TOKEN_TYPES).optional(),
+        folderId: idSchema('fld').optional(),
+      }),
       response: { status: 200, schema: pageSchema(tokenSchema) },
       handle: async ({ actor, query }) => {
-        const page = await stores.tokens.list(actor.vaultId, namedPageRequest(query, 1));
+        const { tokenType, folderId } = query;
+        const filter = { tokenType, folderId: folderId as Id<'fld'> | undefined };
+        const page = await stores.tokens.list(actor.vaultId, { ...namedPageRequest(query, 1), ...filter });
         return { ...page, items: await viewsOf(actor, page.items) };
       },
     }),

@@ -1,7 +1,7 @@
-import type { Kysely } from 'kysely';
+import { type Expression, type Kysely, type SqlBool, sql } from 'kysely';
 import type { Id } from '@svault/shared';
 import { nameKey } from '../../core/name.ts';
-import type { TokenMetadata, TokenStore } from '../../core/token.ts';
+import type { TokenFilter, TokenMetadata, TokenStore } from '../../core/token.ts';
 import type { Schema } from '../schema.ts';
 import { all, changesRow, first, nameContains, pageBy, rowsOfChunks, run } from './queries.ts';
 import { type RowOf, toChanges, toEntity, toRow } from './rows.ts';
@@ -49,7 +49,10 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
       return rows.map(toToken);
     },
     list: (vaultId, page) =>
-      pageBy(['service_name'], tokens(vaultId).select(TOKEN), page, toToken, nameContains(page.name)),
+      pageBy(['service_name'], tokens(vaultId).select(TOKEN), page, toToken, [
+        ...nameContains(page.name),
+        ...isWithin(page),
+      ]),
     update: (vaultId, serviceName, { displayName, description, notes, tags }, updatedAt) =>
       run(update(vaultId, serviceName).set(toChanges({ displayName, description, notes, tags, updatedAt }))),
     markRejected: (vaultId, serviceName, at) =>
@@ -71,3 +74,14 @@ const toToken = (row: RowOf<TokenMetadata>): TokenMetadata => ({
   ...toEntity(row),
   tags: JSON.parse(row.tags) as string[],
 });
+
+/** A folder's tokens are found by the key of the table that has them. */
+const isWithin = ({ tokenType, folderId }: TokenFilter): Expression<SqlBool>[] => [
+  ...(tokenType === undefined ? [] : [sql<SqlBool>`token_type = ${tokenType}`]),
+  ...(folderId === undefined
+    ? []
+    : [
+        sql<SqlBool>`EXISTS (SELECT 1 FROM folder_tokens AS f WHERE f.folder_id = ${folderId}
+          AND f.service_name = tokens.service_name AND f.vault_id = tokens.vault_id)`,
+      ]),
+];
