@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { AGENT_TABS, type AgentTab } from './agents/tabs.ts';
 import type { AgentPage } from './api/queries.ts';
+import type { CredentialPage } from './credentials/queries.ts';
 import { Home } from './home/home.tsx';
 import { Failure, NotFound } from './parts/failure.tsx';
 import type { ReachSearch } from './reach/queries.ts';
@@ -16,6 +17,7 @@ const rootRoute = createRootRouteWithContext<{ readonly queryClient: QueryClient
 
 const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: Home });
 
+const TOKEN_TYPES = ['PlainText', 'JWT', 'Certificate', 'SSHKey', 'RawCredential', 'TOTP'] as const;
 const AGENT_STATUSES = ['active', 'suspended', 'deleted'] as const;
 
 const agentsRoute = createRoute({
@@ -98,6 +100,43 @@ const textsOf = <Name extends string>(
     ),
   ) as { readonly [N in Name]?: string };
 
+const credentialsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/credentials',
+  validateSearch: (search): CredentialPage => ({
+    name: textOf(search['name']),
+    type: TOKEN_TYPES.find((type) => type === search['type']),
+    folder: textOf(search['folder']),
+    cursor: textOf(search['cursor']),
+  }),
+  component: lazyRouteComponent(() => import('./credentials/credential-list.tsx'), 'CredentialList'),
+});
+
+const credentialRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/credentials/$serviceName',
+  component: lazyRouteComponent(() => import('./credentials/credential-detail.tsx'), 'CredentialDetail'),
+});
+
+const kindInSearch = (search: Record<string, unknown>): { readonly kind?: string | undefined } => ({
+  kind: textOf(search['kind']),
+});
+
+const replaceSecretRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/credentials/$serviceName/secret',
+  validateSearch: kindInSearch,
+  component: lazyRouteComponent(() => import('./credentials/replace-secret.tsx'), 'ReplaceSecret'),
+});
+
+/** Not below `/credentials`, where a credential can have any name. */
+const addCredentialRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/add-credential',
+  validateSearch: kindInSearch,
+  component: lazyRouteComponent(() => import('./credentials/add-credential.tsx'), 'AddCredential'),
+});
+
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** All screens; the server has the list of their addresses, too (`control-plane/src/api/console/screens.ts`). */
@@ -108,6 +147,10 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       agentsRoute,
       newAgentRoute,
       agentRoute,
+      credentialsRoute,
+      credentialRoute,
+      replaceSecretRoute,
+      addCredentialRoute,
       webhookRoute,
       peopleRoute,
       limitsRoute,

@@ -1,5 +1,6 @@
 import { validate } from '@readme/openapi-parser';
 import { expect, test } from 'vitest';
+import { SCREENS } from '../../src/api/console/screens.ts';
 import { useService } from '../support/use-service.ts';
 import { mountedRoutes } from '../support/mounted-routes.ts';
 
@@ -8,8 +9,7 @@ const service = useService();
 /** Paths of the other APIs, which the document does not describe. */
 const OUTSIDE = [
   '/',
-  '/agents',
-  '/agents/{id}',
+  ...SCREENS.map((path) => path.replaceAll(/:(\w+)/g, '{$1}')),
   '/assets/{name}',
   '/healthz',
   '/readyz',

@@ -7,20 +7,33 @@ export type Schemas = components['schemas'];
 /** The management API, by the types that its OpenAPI document says. */
 export const api = createClient<paths>({ credentials: 'same-origin' });
 
+interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What went wrong, in words for the person who did it. */
+export class Problem extends Error {
+  /** What is wrong with which field, or member of the request. */
+  readonly issues: readonly Issue[];
+
+  constructor(message: string, issues: readonly Issue[] = []) {
+    super(message);
+    this.issues = issues;
+  }
+}
+
 /** An answer that is an error, as the API words it. */
-export class ApiFailure extends Error {
+export class ApiFailure extends Problem {
   readonly status: number;
   readonly code: string;
   readonly requestId: string | undefined;
-  /** What is wrong with which member of the request. */
-  readonly issues: readonly { readonly path: string; readonly message: string }[];
 
   constructor(status: number, { error, code, requestId, issues }: Partial<Schemas['Error']>) {
-    super(error ?? `The control plane answered with status ${status}.`);
+    super(error ?? `The control plane answered with status ${status}.`, issues);
     this.status = status;
     this.code = code ?? 'UNKNOWN';
     this.requestId = requestId;
-    this.issues = issues ?? [];
   }
 }
 

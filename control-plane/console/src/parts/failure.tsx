@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { ApiFailure, signInPath } from '../api/client.ts';
+import { ApiFailure, Problem, signInPath } from '../api/client.ts';
 
 /** In place of a screen, or of a part of one, that cannot be shown: what happened, and how to try again. */
 export function Failure({
@@ -23,13 +23,14 @@ export function Failure({
       </div>
     );
   const text =
-    known?.message ??
-    (error instanceof TypeError
-      ? 'The control plane does not answer. Check that it runs and that this computer is online.'
-      : 'The console made an error.');
+    error instanceof Problem
+      ? error.message
+      : error instanceof TypeError
+        ? 'The control plane does not answer. Check that it runs and that this computer is online.'
+        : 'The console made an error.';
   return (
     <div role="alert" className="card border-warn">
-      <p className="text-warn">{text}</p>
+      <p className="text-warn wrap-anywhere">{text}</p>
       {known && (
         <p className="mt-2 text-sm text-dim">
           Code <code>{known.code}</code>

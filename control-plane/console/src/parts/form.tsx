@@ -1,12 +1,28 @@
 import { Field } from '@base-ui/react/field';
 import { Form } from '@base-ui/react/form';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ComponentProps, type ReactNode, type SubmitEvent, useRef, useState } from 'react';
-import { ApiFailure } from '../api/client.ts';
+import {
+  type ComponentProps,
+  type ReactNode,
+  type SubmitEvent,
+  createContext,
+  useContext,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+import { flushSync } from 'react-dom';
+import { Problem } from '../api/client.ts';
 import { Failure } from './failure.tsx';
 
-/** What a form does with its fields. @throws ApiFailure, whose issues are shown beside the fields they name */
+/** What a form does with its fields. @throws Problem, whose issues are shown beside the fields they name */
 export type FormAction<Result> = (values: FormData) => Promise<Result>;
+
+const FieldErrors = createContext<Readonly<Record<string, string>>>({});
+
+/** What the action found wrong with a field, for one that is not made of the parts below. */
+export const useFieldError = (name: string): string | undefined => useContext(FieldErrors)[name];
 
 /**
  * A form and its one action. The values stay in the fields: they are in no state, store or cache, they stay when the action
@@ -31,6 +47,10 @@ export function ActionForm<Result = unknown>(props: {
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [pending, setPending] = useState(false);
   const running = useRef(false);
+  const wrapped = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    wrapped.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
+  }, [errors]);
 
   const run = async (form: HTMLFormElement): Promise<void> => {
     if (running.current) return;
@@ -68,12 +88,16 @@ export function ActionForm<Result = unknown>(props: {
         void run(event.currentTarget);
       }}
     >
-      {children}
+      <div ref={wrapped} className="contents">
+        <FieldErrors value={errors}>{children}</FieldErrors>
+      </div>
       {failure !== undefined && <Failure error={failure} />}
       <div className="flex flex-wrap gap-3">
         <button
           type="submit"
           aria-disabled={pending}
+          // What the last attempt found wrong with one field may be mended in another, and would stop this one. Enter clicks, too.
+          onClick={() => flushSync(() => setErrors({}))}
           className={`button ${danger ? 'button-danger' : inline ? '' : 'button-primary'}`}
         >
           {submit}
@@ -90,7 +114,7 @@ export function ActionForm<Result = unknown>(props: {
 
 /** Issues beside the fields of their names, and the error itself where one of them has no field. */
 function placedIssues(error: unknown, form: HTMLFormElement) {
-  const issues = error instanceof ApiFailure ? error.issues : [];
+  const issues = error instanceof Problem ? error.issues : [];
   const has = (name: string): boolean => form.elements.namedItem(name) !== null;
   const beside = issues.filter(({ path }) => has(path)).map(({ path, message }) => [path, message] as const);
   const other = issues.length > 0 && beside.length === issues.length ? undefined : error;
@@ -106,7 +130,8 @@ interface FieldProps {
   readonly check?: ((value: string, values: Record<string, unknown>) => string | undefined) | undefined;
 }
 
-const CONTROL = 'w-full rounded-md border border-dim bg-paper px-2.5 py-1.5 aria-invalid:border-warn';
+/** How a control of one field looks. */
+export const CONTROL = 'w-full rounded-md border border-dim bg-paper px-2.5 py-1.5 aria-invalid:border-warn';
 
 /** A label, a control, a hint and what is wrong, each told to assistive technology. */
 function Labelled(props: FieldProps & { readonly children: ReactNode }) {
@@ -181,17 +206,33 @@ export function CheckField(props: {
   readonly defaultChecked?: boolean;
 }) {
   const { name, label, hint, defaultChecked } = props;
+  const id = useId();
+  const error = useFieldError(name);
   return (
-    <label className="grid grid-cols-[auto_1fr] items-baseline gap-x-2">
+    <div className="grid grid-cols-[auto_1fr] items-baseline gap-x-2">
       <input
+        id={id}
         type="checkbox"
         name={name}
         defaultChecked={defaultChecked}
+        aria-invalid={error !== undefined}
+        aria-describedby={error === undefined ? `${id}-hint` : `${id}-hint ${id}-error`}
         className="size-4 translate-y-0.5 accent-accent"
       />
-      <span className="font-medium">{label}</span>
-      {hint !== undefined && <span className="col-start-2 text-sm text-dim wrap-anywhere">{hint}</span>}
-    </label>
+      <label htmlFor={id} className="font-medium">
+        {label}
+      </label>
+      {hint !== undefined && (
+        <span id={`${id}-hint`} className="col-start-2 text-sm text-dim wrap-anywhere">
+          {hint}
+        </span>
+      )}
+      {error !== undefined && (
+        <span id={`${id}-error`} className="col-start-2 text-sm text-warn wrap-anywhere">
+          {error}
+        </span>
+      )}
+    </div>
   );
 }
 

@@ -14,6 +14,7 @@ const SCREENS: readonly {
 }[] = [
   { to: '/', name: 'Home' },
   { to: '/agents', name: 'Agents' },
+  { to: '/credentials', name: 'Credentials' },
   { to: '/reach', name: 'Reach' },
   { to: '/webhook', name: 'Webhook' },
   { to: '/people', name: 'People', role: 'admin' },

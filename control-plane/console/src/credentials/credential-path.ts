@@ -1,0 +1,3 @@
+/** Address of a credential's screen. */
+export const credentialPath = (serviceName: string): string =>
+  `/credentials/${encodeURIComponent(serviceName)}`;

@@ -1,0 +1,67 @@
+import { useState } from 'react';
+import { CheckField, SelectField, TextAreaField, TextField } from '../parts/form.tsx';
+import { Columns, type Held } from './kind-fields.tsx';
+
+const DELIVERIES = [
+  ['any', 'To agents with a grant, and through proxies'],
+  ['proxy-only', 'Only through proxies: no agent gets it'],
+  ['sealed', 'Only encrypted to the keys of recipients'],
+] as const;
+
+/** What is sealed with a secret: it cannot be changed later without the secret. */
+export function SealedFields({ held }: { readonly held: Held | undefined }) {
+  const [delivery, setDelivery] = useState<string>(held?.delivery ?? 'any');
+  return (
+    <>
+      <Columns>
+        <SelectField
+          name="delivery"
+          label="Delivery"
+          options={DELIVERIES}
+          defaultValue={delivery}
+          onChange={({ target }) => setDelivery(target.value)}
+        />
+        <TextField
+          name="expiryTime"
+          label="Expires"
+          type="datetime-local"
+          hint="Optional, in the time of this computer."
+        />
+      </Columns>
+      {delivery === 'sealed' && (
+        <TextAreaField
+          name="recipients"
+          label="Public keys of the recipients"
+          rows={3}
+          className="font-mono text-sm"
+          spellCheck={false}
+          hint="One or more JWK, as svault agents sealing-key prints it. They are not secret."
+        />
+      )}
+      <Columns>
+        <TextAreaField
+          name="allowedHosts"
+          label="Hosts"
+          rows={2}
+          spellCheck={false}
+          defaultValue={held?.allowedHosts.join('\n')}
+          hint="Where proxies may send it, one on each line: api.example.com means https. Without a host no proxy can use it."
+        />
+        <TextAreaField
+          name="allowedHeaders"
+          label="Headers"
+          rows={2}
+          spellCheck={false}
+          defaultValue={held?.allowedHeaders.join('\n')}
+          placeholder={'authorization\nx-api-key'}
+          hint="In which proxies may put it; authorization and x-api-key unless you name others."
+        />
+      </Columns>
+      <CheckField
+        name="allowShortSecret"
+        label="Proxies may use it although it is short"
+        hint="For codes, PINs and secrets of less than 80 bits: those who use the proxy could find it out."
+      />
+    </>
+  );
+}
