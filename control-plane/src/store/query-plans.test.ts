@@ -35,6 +35,13 @@ beforeAll(async () => {
   createAccessStore(sqlite);
   createProxyAccessStore(sqlite);
   createAuditCommit(sqlite, createGroupCommit(sqlite), systemClock);
+  // Without an event, the log is not searched further.
+  await database.stores.audit.append({
+    vaultId: VAULT,
+    eventType: 'LOGIN',
+    outcome: 'success',
+    agentId: AGENT,
+  });
   for (const call of CALLS) await call(database.stores);
   await database.answers();
   plans = [...statements].map((sql) => {
@@ -56,6 +63,8 @@ const FIRST_PAGE = { limit: 10, after: undefined };
 const BY_TIME: PageRequest = { limit: 10, after: ['a', 'b'] };
 const BY_NAME: PageRequest = { limit: 10, after: ['a'] };
 const NAMED = { ...BY_TIME, name: 'n' };
+/** As many as the longest list of ids in a statement that is no page. */
+const TEN = Array.from({ length: 10 }, () => newId('grt') as string);
 const LOG = { limit: 10, before: 5 };
 const CLI_KEYS = { refreshHash: 'r', accessHash: 'a', accessExpiresAt: 't' };
 const REMOVAL = { vaultId: VAULT, webhookId: 'w', proxyId: PROXY };
@@ -110,6 +119,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.audit.scan(VAULT, { agentId: AGENT }, LOG),
   (s) => s.audit.scan(VAULT, { serviceName: 's', eventType: 'LOGIN', from: 'a', to: 'b' }, LOG),
   (s) => s.audit.scan(VAULT, { agentId: AGENT, serviceName: 's' }, LOG),
+  (s) => s.audit.scan(VAULT, { agentId: AGENT, outcome: 'error', from: 'a' }, LOG),
   (s) => s.audit.after(VAULT, 1, 10),
   (s) => s.audit.backlog({ after: undefined, limit: 10 }),
   (s) => s.audit.backlog({ after: VAULT, limit: 10 }),
@@ -138,7 +148,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.grants.list(VAULT, AGENT, FIRST_PAGE),
   (s) => s.grants.ofServices(VAULT, AGENT, ['s', 't']),
   (s) => s.grants.listAll(VAULT, BY_TIME),
-  (s) => s.grants.removeAll(VAULT, [GRANT]),
+  (s) => s.grants.removeAll(VAULT, TEN as Id<'grt'>[]),
   (s) => s.grants.remove(VAULT, GRANT),
   (s) => s.grants.removeOfAgent(VAULT, AGENT),
   (s) => s.grants.removeOfService(VAULT, 's'),
@@ -209,6 +219,7 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.folders.remove(VAULT, FOLDER),
   (s) => s.folders.ofTokens(VAULT, ['s', 't']),
   (s) => s.folders.forgetToken(VAULT, 's'),
+  (s) => s.names.of(VAULT, TEN),
   (s) => s.overview.counts(VAULT, { now: 't', soon: 'u', upTo: 10 }),
   (s) => s.setup.marks(VAULT),
   (s) => s.providers.get(VAULT, PROVIDER.id),
@@ -276,6 +287,26 @@ it('goes through no table', () => {
       .map((step) => `${step}: ${sql}`),
   );
   expect(scans).toEqual([]);
+});
+
+it('finds rows by a list of ids without looking at others of the account', () => {
+  const byIds = plans.filter(([sql]) => /"id" in \(\?, /.test(sql));
+  expect(byIds.length).toBeGreaterThanOrEqual(2);
+  for (const [sql, plan] of byIds)
+    expect([
+      sql,
+      plan.split('\n').filter((step) => step.startsWith('SEARCH') && !/[ (]id=\?/.test(step)),
+    ]).toEqual([sql, []]);
+});
+
+it("looks at an agent's events without looking at other agents'", () => {
+  const ofAgent = plans.filter(([sql]) => /"audit_events".*"agent_id" = /.test(sql));
+  expect(ofAgent.length).toBeGreaterThanOrEqual(4);
+  for (const [sql, plan] of ofAgent) {
+    const steps = plan.split('\n').filter((step) => step.startsWith('SEARCH audit_events'));
+    const others = steps.filter((step) => !/agent_id=\?|seq=\?/.test(step));
+    expect([sql, others]).toEqual([sql, []]);
+  }
 });
 
 it("finds an agent's grants without looking at other agents'", () => {

@@ -129,6 +129,11 @@ it('a page of a log is read in the order of its index before the first ANALYZE',
     await page();
     expect((await rowsRead()) - before).toBe(100);
   }
+  const before = await rowsRead();
+  const search = { agentId: 'a7' as Id<'agt'>, serviceName: 'nothing' };
+  await audit.scan(vaultId, search, { limit: 100, before: 25_000 });
+  // The agent's 250 rows, once to bound them, once by their numbers, and once more themselves.
+  expect((await rowsRead()) - before).toBeLessThanOrEqual(750);
   await database.close();
   await fresh.remove();
 });

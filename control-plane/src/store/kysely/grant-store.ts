@@ -2,7 +2,17 @@ import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
 import type { GrantStore } from '../../core/grant.ts';
 import type { Schema } from '../schema.ts';
-import { all, changesRow, chunksOf, first, pageBy, rowsChanged, rowsOfChunks, run } from './queries.ts';
+import {
+  all,
+  changesRow,
+  chunksOf,
+  first,
+  ofVault,
+  pageBy,
+  rowsChanged,
+  rowsOfChunks,
+  run,
+} from './queries.ts';
 import { toEntity, toRow } from './rows.ts';
 
 export function createGrantStore(db: Kysely<Schema>): GrantStore {
@@ -36,7 +46,8 @@ export function createGrantStore(db: Kysely<Schema>): GrantStore {
       ),
     remove: (vaultId, id) => changesRow(remove(vaultId).where('id', '=', id)),
     removeAll: async (vaultId, ids) => {
-      for (const chunk of chunksOf(ids)) await run(remove(vaultId).where('id', 'in', chunk));
+      for (const chunk of chunksOf(ids))
+        await run(db.deleteFrom('grants').where(ofVault(vaultId)).where('id', 'in', chunk));
     },
     removeOfAgent: (vaultId, agentId) => rowsChanged(remove(vaultId).where('agent_id', '=', agentId)),
     removeOfService: (vaultId, serviceName) =>

@@ -2,7 +2,7 @@ import { type Id, sha256, toHex, utf8 } from '@svault/shared';
 import type { Kysely } from 'kysely';
 import { type NameStore, nameKey } from '../../core/name.ts';
 import type { Schema } from '../schema.ts';
-import { rowsOfChunks } from './queries.ts';
+import { ofVault, rowsOfChunks } from './queries.ts';
 
 /** A hash, because an index takes no text of any length. */
 export const nameHash = (name: string): string => toHex(sha256(utf8(nameKey(name))));
@@ -18,14 +18,14 @@ export function createNameStore(db: Kysely<Schema>): NameStore {
     db
       .selectFrom(table)
       .select(['id', 'name'])
-      .where('vault_id', '=', vaultId)
+      .where(ofVault(vaultId))
       .where('id', 'in', ids as Id<'agt'>[])
       .$castTo<{ id: string; name: string }>();
   const users = (vaultId: Id<'vlt'>, ids: readonly string[]) =>
     db
       .selectFrom('users')
       .select(['id', 'email as name'])
-      .where('vault_id', '=', vaultId)
+      .where(ofVault(vaultId))
       .where('deleted_at', 'is', null)
       .where('id', 'in', ids as Id<'usr'>[])
       .$castTo<{ id: string; name: string }>();

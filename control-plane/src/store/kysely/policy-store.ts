@@ -11,7 +11,17 @@ import {
 } from '../../core/policy.ts';
 import { nameKey } from '../../core/name.ts';
 import type { Schema } from '../schema.ts';
-import { all, changesRow, first, nameContains, pageBy, rowsChanged, rowsOfChunks, run } from './queries.ts';
+import {
+  all,
+  changesRow,
+  first,
+  nameContains,
+  ofVault,
+  pageBy,
+  rowsChanged,
+  rowsOfChunks,
+  run,
+} from './queries.ts';
 import { type RowOf, toEntity, toRow } from './rows.ts';
 
 const POLICY = ['id', 'vault_id', 'name', 'enabled', 'rules', 'created_at', 'updated_at'] as const;
@@ -196,11 +206,7 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
       );
       // Apart, since a policy with its rules may be attached to each of them.
       const rules = await rowsOfChunks([...new Set(rows.map(({ id }) => id))], (ids) =>
-        db
-          .selectFrom('policies')
-          .select(['id', 'rules'])
-          .where('vault_id', '=', vaultId)
-          .where('id', 'in', ids),
+        db.selectFrom('policies').select(['id', 'rules']).where(ofVault(vaultId)).where('id', 'in', ids),
       );
       const types = new Map(rules.map((row) => [row.id, toRules(row).map((rule) => rule.type)]));
       return rows.map(({ target_id: targetId, id, name }) => ({

@@ -8,13 +8,13 @@ import { type ReachPair, type ReachStore, orderOf } from '../../core/reach.ts';
 import type { Schema } from '../schema.ts';
 import { AGENT, toAgent } from './agent-store.ts';
 import { PROXY, toProxy } from './proxy-store.ts';
-import { chunksOf, pageBy, rowsOfChunks } from './queries.ts';
+import { chunksOf, ofVault, pageBy, rowsOfChunks } from './queries.ts';
 import { toEntity } from './rows.ts';
 
 export function createReachStore(db: Kysely<Schema>): ReachStore {
   const agentsOf = async (vaultId: Id<'vlt'>, ids: readonly Id<'agt'>[]): Promise<Map<string, Agent>> => {
     const rows = await rowsOfChunks([...new Set(ids)], (some) =>
-      db.selectFrom('agents').select(AGENT).where('vault_id', '=', vaultId).where('id', 'in', some),
+      db.selectFrom('agents').select(AGENT).where(ofVault(vaultId)).where('id', 'in', some),
     );
     return new Map(rows.map((row) => [row.id, toAgent(row)]));
   };
