@@ -1,5 +1,5 @@
 import { randomToken } from '@svault/shared';
-import { storeCredential } from './admin-client.ts';
+import { type AdminClient, storeCredential } from './admin-client.ts';
 import { demoAgent } from './demo-agent.ts';
 import { expectEqual } from './demo-narrator.ts';
 import type { DemoOutside } from './demo-outside.ts';
@@ -30,46 +30,58 @@ interface PlannedAgent {
   readonly description: string;
   /** For how many hours; null until it is revoked. */
   readonly grants: Readonly<Partial<Record<Service, number | null>>>;
-  /** Statuses that its requests for a credential are answered with, in their order. */
-  readonly requests: Readonly<Partial<Record<Service, readonly number[]>>>;
 }
-
-const times = (count: number, status = 200): number[] => Array.from({ length: count }, () => status);
 
 const AGENTS: readonly PlannedAgent[] = [
   {
     name: 'claude-code',
     description: 'On the laptops of the team',
-    grants: { 'github-issues': WEEK_HOURS, sentry: WEEK_HOURS, cloudflare: 2 },
-    requests: { 'github-issues': times(17), sentry: times(6), stripe: times(2, 404) },
+    grants: { 'github-issues': WEEK_HOURS, sentry: WEEK_HOURS, cloudflare: 30 },
   },
   {
     name: 'deploy',
     description: 'Releases from CI',
     grants: { 'npm-publish': null, cloudflare: null },
-    // The policy `two releases` allows two.
-    requests: { cloudflare: times(12), 'npm-publish': [...times(2), ...times(2, 403)] },
   },
   {
     name: 'nightly-report',
     description: 'Sends the numbers of the day',
     grants: { 'reporting-db': null, slack: 720 },
-    requests: { 'reporting-db': times(9), slack: times(4) },
   },
   {
     name: 'support-bot',
     description: 'Drafts replies to customers',
-    grants: { slack: 24, openai: 24, stripe: 3 },
-    // The policy `office network` has another one, and `five an hour` ends the rest.
-    requests: { slack: times(3), openai: [...times(2), ...times(3, 429)], stripe: times(3, 403) },
+    grants: { slack: 48, openai: 48, stripe: 36 },
   },
   {
     name: 'invoice-import',
     description: 'On working days only',
     grants: { stripe: WEEK_HOURS, 'reporting-db': WEEK_HOURS },
-    requests: {},
   },
-  { name: 'jenkins', description: 'Replaced by deploy', grants: { cloudflare: 1 }, requests: {} },
+  { name: 'jenkins', description: 'Replaced by deploy', grants: { cloudflare: 48 } },
+];
+
+const times = (count: number, status = 200): number[] => Array.from({ length: count }, () => status);
+
+/** What an agent asks for at one time, and the statuses that it is answered with, in their order. */
+type Visit = readonly [agent: string, requests: Readonly<Partial<Record<Service, readonly number[]>>>];
+
+/** The same statuses whether they are made at once or over a day. */
+const VISITS: readonly Visit[] = [
+  ['nightly-report', { 'reporting-db': times(6), slack: times(2) }],
+  ['deploy', { cloudflare: times(2) }],
+  ['claude-code', { 'github-issues': times(5) }],
+  ['deploy', { cloudflare: times(4), 'npm-publish': times(2) }],
+  // No grant.
+  ['claude-code', { 'github-issues': times(8), sentry: times(2), stripe: times(2, 404) }],
+  // The policy `office network` names another one, and `five an hour` ends the rest.
+  ['support-bot', { stripe: times(3, 403), slack: times(3), openai: [...times(2), ...times(3, 429)] }],
+  ['jenkins', { cloudflare: times(3) }],
+  ['claude-code', { 'github-issues': times(11), sentry: times(4) }],
+  // The policy `two releases` allows no third one.
+  ['deploy', { cloudflare: times(5), 'npm-publish': times(2, 403) }],
+  ['nightly-report', { 'reporting-db': times(4), slack: times(1) }],
+  ['claude-code', { 'github-issues': times(6), sentry: times(3) }],
 ];
 
 /** Each with what it is attached to. */
@@ -104,13 +116,45 @@ const POLICIES = [
 /**
  * Fills an account as that of a small team: agents, credentials in folders, grants, policies, proxies and members, and what
  * the agents asked for, granted and denied. All of it is made by requests, as anybody would make them.
+ * @param between called before each time at which agents ask for something
  * @throws Error when a request is answered otherwise than planned
  */
 export async function fillAccount(
   pair: Pick<Pair, 'admin' | 'controlPlaneUrl'>,
   outside: Pick<DemoOutside, 'url'>,
+  between: () => unknown = () => undefined,
 ): Promise<string> {
   const { admin, controlPlaneUrl } = pair;
+  await storeAll(admin, outside);
+  const agents = await makeAgents(pair);
+  await attachPolicies(admin, agents);
+  const proxyKeys = await makeProxies(admin, outside);
+  for (const [email, role] of [
+    ['ann@example.org', 'admin'],
+    ['bo@example.org', 'member'],
+  ])
+    await admin.call('POST', '/api/members', { email, role });
+
+  for (const [name, requests] of VISITS) {
+    await between();
+    for (const [serviceName, statuses] of Object.entries(requests))
+      for (const status of statuses) await askAs(agents, name, { serviceName, status });
+    for (const key of proxyKeys) await listTools(controlPlaneUrl, key);
+  }
+  await admin.call('POST', `/api/agents/${agentOf(agents, 'jenkins').id()}/suspend`);
+  await askAs(agents, 'jenkins', { serviceName: 'cloudflare', status: 403 });
+  return `${AGENTS.length} agents, ${CREDENTIALS.length} credentials, ${POLICIES.length} policies, ${proxyKeys.length} proxies, 2 members, and what was asked for`;
+}
+
+type Agents = ReadonlyMap<string, ReturnType<typeof demoAgent>>;
+
+function agentOf(agents: Agents, name: string): ReturnType<typeof demoAgent> {
+  const agent = agents.get(name);
+  if (agent === undefined) throw new Error(`there is no agent ${name}`);
+  return agent;
+}
+
+async function storeAll(admin: AdminClient, outside: Pick<DemoOutside, 'url'>): Promise<void> {
   for (const serviceName of CREDENTIALS)
     await storeCredential(admin, serviceName, {
       tokenType: 'PlainText',
@@ -119,52 +163,58 @@ export async function fillAccount(
     });
   for (const [name, serviceNames] of Object.entries(FOLDERS))
     await admin.call('POST', '/api/folders', { name, serviceNames });
+}
+
+async function makeAgents(pair: Pick<Pair, 'admin' | 'controlPlaneUrl'>): Promise<Agents> {
   const agents = new Map<string, ReturnType<typeof demoAgent>>();
   for (const { name, description, grants } of AGENTS) {
     const agent = demoAgent(pair, { name, description });
     agents.set(name, agent);
     const id = await agent.make();
     for (const [serviceName, hours] of Object.entries(grants))
-      await admin.call('POST', `/api/agents/${id}/grants`, {
+      await pair.admin.call('POST', `/api/agents/${id}/grants`, {
         serviceName,
         ...(hours !== null && { expiresInSeconds: hours * HOUR_SECONDS }),
       });
   }
+  return agents;
+}
+
+async function attachPolicies(admin: AdminClient, agents: Agents): Promise<void> {
   for (const { policy, ...target } of POLICIES) {
     const { id } = await admin.call<{ id: string }>('POST', '/api/policies', policy);
     const attachment =
       'token' in target
         ? { targetType: 'token', targetId: target.token }
-        : { targetType: 'agent', targetId: agents.get(target.agent)?.id() };
+        : { targetType: 'agent', targetId: agentOf(agents, target.agent).id() };
     await admin.call('POST', `/api/policies/${id}/attachments`, attachment);
   }
-  for (const { name, requests } of AGENTS)
-    for (const [serviceName, statuses] of Object.entries(requests))
-      for (const status of statuses) {
-        const answer = await agents.get(name)?.ask(serviceName);
-        await answer?.body?.cancel();
-        expectEqual(`the status of ${name}'s request for ${serviceName}`, answer?.status, status);
-      }
-  await admin.call('POST', `/api/agents/${agents.get('jenkins')?.id()}/suspend`);
-  expectEqual(
-    "the status of jenkins' request",
-    (await agents.get('jenkins')?.ask('cloudflare'))?.status,
-    403,
-  );
-  for (const [name, serviceName, calls] of [
-    ['issues', 'github-issues', 8],
-    ['errors', 'sentry', 3],
-  ] as const) {
+}
+
+/** @returns their keys */
+async function makeProxies(
+  admin: AdminClient,
+  outside: Pick<DemoOutside, 'url'>,
+): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for (const [name, serviceName] of [
+    ['issues', 'github-issues'],
+    ['errors', 'sentry'],
+  ]) {
     const settings = { name, serviceName, upstreamUrl: `${outside.url}/mcp` };
-    const { key } = await admin.call<{ key: string }>('POST', '/api/proxies', settings);
-    for (let call = 0; call < calls; call++) await listTools(controlPlaneUrl, key);
+    keys.push((await admin.call<{ key: string }>('POST', '/api/proxies', settings)).key);
   }
-  for (const [email, role] of [
-    ['ann@example.org', 'admin'],
-    ['bo@example.org', 'member'],
-  ])
-    await admin.call('POST', '/api/members', { email, role });
-  return `${AGENTS.length} agents, ${CREDENTIALS.length} credentials, ${POLICIES.length} policies, 2 proxies, 2 members, and their requests`;
+  return keys;
+}
+
+async function askAs(
+  agents: Agents,
+  name: string,
+  { serviceName, status }: { readonly serviceName: string; readonly status: number },
+): Promise<void> {
+  const answer = await agentOf(agents, name).ask(serviceName);
+  await answer.body?.cancel();
+  expectEqual(`the status of ${name}'s request for ${serviceName}`, answer.status, status);
 }
 
 /** What an MCP client sends first of all, through a proxy. */

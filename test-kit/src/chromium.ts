@@ -6,9 +6,10 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 /**
  * Starts the machine's Chromium without a window.
  *
+ * @param further arguments of its command line
  * @throws Error saying what to install; a test of pages that saw no browser must not pass
  */
-export async function launchChromium(): Promise<Browser> {
+export async function launchChromium(further: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] ?? PLACES.find((path) => existsSync(path));
   if (executablePath === undefined)
     throw new Error(
@@ -19,6 +20,7 @@ export async function launchChromium(): Promise<Browser> {
     '--disable-gpu',
     '--disable-background-networking',
     '--disable-component-update',
+    ...further,
   ];
   return chromium.launch({ executablePath, args });
 }

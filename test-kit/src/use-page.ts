@@ -30,11 +30,11 @@ export interface PageInTest {
   expectSoundAt(widths: readonly number[], name: string, variant?: string): Promise<void>;
 }
 
-/** Its members are there once `beforeEach` has run, `browser` once `beforeAll` has. */
-export function usePage(): PageInTest {
+/** Its members are there once `beforeEach` has run, `browser` once `beforeAll` has. @param args of the browser's command line */
+export function usePage(...args: readonly string[]): PageInTest {
   const own = {} as { browser: Browser; context: BrowserContext; page: Page; complaints: string[] };
   beforeAll(async () => {
-    own.browser = await launchChromium();
+    own.browser = await launchChromium(args);
   });
   afterAll(() => own.browser?.close());
   beforeEach(async () => {
