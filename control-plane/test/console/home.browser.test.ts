@@ -31,6 +31,10 @@ describe('Home', () => {
     await own.page.getByText('Not bound').waitFor();
     await own.expectSound('first-run');
 
+    expect(await own.page.getByRole('link', { name: 'Add a credential' }).getAttribute('href')).toBe(
+      '/add-credential',
+    );
+
     await own.service.pair.bind();
     await storeOn(own.service.pair, 'github', { tokenType: 'PlainText', value: 'a secret of a test' });
     await own.page.getByRole('link', { name: 'New agent' }).click();

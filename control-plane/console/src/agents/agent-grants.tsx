@@ -3,7 +3,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { type Schemas, answerOf, api } from '../api/client.ts';
 import { grantsQuery } from '../api/queries.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
-import { List } from '../parts/list.tsx';
+import { List, ROW_LINK } from '../parts/list.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { ExpiryField, GrantFields, createGrant, grantedText, termsIn } from './grant-form.tsx';
@@ -69,8 +69,10 @@ function Row({ agent, grant }: { readonly agent: Schemas['Agent']; readonly gran
   const path = { id: agent.id, serviceName };
   return (
     <>
-      <p className="min-w-0 font-medium wrap-anywhere">
-        <bdi>{serviceName}</bdi>
+      <p className="min-w-0 wrap-anywhere">
+        <Link {...ROW_LINK} to="/credentials/$serviceName" params={{ serviceName }} className="font-medium">
+          <bdi>{serviceName}</bdi>
+        </Link>
       </p>
       <p className={status === 'active' ? '' : 'text-warn'}>
         {grantExpiresAt === null ? (

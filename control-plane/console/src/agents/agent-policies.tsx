@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { type Schemas, answerOf, api } from '../api/client.ts';
 import { policyNamesQuery } from '../api/queries.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
-import { SelectField, textOf } from '../parts/form.tsx';
+import { SelectField, TextField, textOf } from '../parts/form.tsx';
 import { notify } from '../parts/notice.tsx';
+import { usePaused } from '../parts/use-paused.ts';
 import { TabHeading } from './tab-heading.tsx';
 
 interface OfAgent {
@@ -74,19 +76,32 @@ function AttachPolicy({ agent: { id, policies } }: OfAgent) {
 }
 
 function PolicyField({ attached }: { readonly attached: readonly string[] }) {
-  const { data } = useQuery(policyNamesQuery);
+  const [typed, setTyped] = useState('');
+  const { data } = useQuery(policyNamesQuery(usePaused(typed)));
   if (data === undefined) return <p className="text-dim">Loading…</p>;
   const options = data.items
     .filter(({ id }) => !attached.includes(id))
     .map(({ id, name, enabled }) => [id, enabled ? name : `${name} (off)`] as const);
   return (
-    <SelectField
-      name="policyId"
-      label="Policy"
-      hint="From the next request on, all rules of the policy must allow it."
-      required
-      options={[['', options.length === 0 ? 'There is no other policy' : 'Choose a policy'], ...options]}
-    />
+    <>
+      {(data.nextCursor !== undefined || typed !== '') && (
+        <TextField
+          name="search"
+          type="search"
+          label="Find"
+          hint="A part of the name."
+          maxLength={100}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+      )}
+      <SelectField
+        name="policyId"
+        label="Policy"
+        hint="From the next request on, all rules of the policy must allow it."
+        required
+        options={[['', options.length === 0 ? 'There is no such policy' : 'Choose a policy'], ...options]}
+      />
+    </>
   );
 }
 

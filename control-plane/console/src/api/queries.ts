@@ -98,11 +98,16 @@ export const foldersQuery = queryOptions({
   queryFn: ({ signal }) => answerOf(api.GET('/api/folders', { signal, params: { query: { limit: 100 } } })),
 });
 
-/** Policies for a form. */
-export const policyNamesQuery = queryOptions({
-  queryKey: ['policies', 'names'],
-  queryFn: ({ signal }) => answerOf(api.GET('/api/policies', { signal, params: { query: { limit: 100 } } })),
-});
+/** Policies for a form. @param typed a part of the names */
+export const policyNamesQuery = (typed: string) =>
+  queryOptions({
+    queryKey: ['policies', 'names', typed],
+    queryFn: ({ signal }) =>
+      answerOf(
+        api.GET('/api/policies', { signal, params: { query: { limit: 50, ...(typed && { name: typed }) } } }),
+      ),
+    placeholderData: keepPreviousData,
+  });
 
 /** Sessions of MCP clients that act as an agent. */
 export const agentSessionsQuery = (agentId: string, cursor: string | undefined) =>

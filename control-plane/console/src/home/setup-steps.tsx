@@ -29,7 +29,11 @@ const STEPS: Readonly<Record<Step, Way>> = {
     title: 'Bind the webhook, which holds your credentials',
     link: () => <Link to="/webhook">Bind a webhook</Link>,
   },
-  'store-credential': { title: 'Store a credential', command: 'svault add github' },
+  'store-credential': {
+    title: 'Store a credential',
+    command: 'svault add github',
+    link: () => <Link to="/add-credential">Add a credential</Link>,
+  },
   'create-agent': {
     title: 'Create an agent',
     command: 'svault agents create --name first',
