@@ -8,6 +8,7 @@ import {
 import { AGENT_TABS, type AgentTab } from './agents/tabs.ts';
 import type { AgentPage } from './api/queries.ts';
 import type { CredentialPage } from './credentials/queries.ts';
+import { type LogFilter, readFilter } from './events/log-filter.ts';
 import { Home } from './home/home.tsx';
 import { Failure, NotFound } from './parts/failure.tsx';
 import type { ReachSearch } from './reach/queries.ts';
@@ -137,6 +138,25 @@ const addCredentialRoute = createRoute({
   component: lazyRouteComponent(() => import('./credentials/add-credential.tsx'), 'AddCredential'),
 });
 
+const activityRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/activity',
+  validateSearch: (
+    search,
+  ): LogFilter & { readonly cursor?: string | undefined; readonly follow?: 'on' | undefined } => ({
+    ...readFilter(search),
+    cursor: textOf(search['cursor']),
+    follow: search['follow'] === 'on' ? 'on' : undefined,
+  }),
+  component: lazyRouteComponent(() => import('./activity/activity-list.tsx'), 'ActivityList'),
+});
+
+const eventRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/activity/$seq',
+  component: lazyRouteComponent(() => import('./activity/event-detail.tsx'), 'EventDetail'),
+});
+
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** All screens; the server has the list of their addresses, too (`control-plane/src/api/console/screens.ts`). */
@@ -156,6 +176,8 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       limitsRoute,
       accountRoute,
       reachRoute,
+      activityRoute,
+      eventRoute,
     ]),
     context: { queryClient },
     defaultPreload: 'intent',

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { useConsole } from '../support/console.ts';
 import { agentOn, grant, storeOn } from '../support/pair-agents.ts';
 
@@ -59,14 +62,24 @@ describe('Home', () => {
     expect((await agent.fetch('github')).status).toBe(200);
     await agent.ask('npm');
     await own.page.reload();
-    await own.page.getByText('Granted').waitFor();
+    await own.page
+      .getByRole('img', {
+        name: 'The busiest begins at 12:00: 1 granted, 1 denied, 0 rate limited, 0 failed.',
+      })
+      .waitFor();
     expect(await own.page.getByRole('heading', { name: 'Set up' }).count()).toBe(0);
     expect([await figure('Granted'), await figure('Denied'), await figure('Credentials')]).toEqual([
       '1',
       '1',
       '1',
     ]);
+    await own.page.getByText('As a table').click();
+    const hours = own.page.getByRole('table').getByRole('row');
+    expect(await hours.count()).toBe(25);
+    expect(await hours.last().getByRole('cell').allTextContents()).toEqual(['1', '1', '0', '0']);
     await own.expectSound('home');
+    await own.page.locator('dl > div').filter({ hasText: 'Denied' }).getByRole('link').click();
+    await own.page.getByText('Denied: no grant').waitFor();
   });
 
   test('says that the vault is locked, and with which command it is unlocked', async () => {
@@ -77,5 +90,116 @@ describe('Home', () => {
     expect(await own.page.getByText('svault vault unlock').count()).toBe(1);
     await own.expectSound('locked');
     await own.service.admin('POST', '/api/vault/unlock');
+  });
+});
+
+describe('the live feed', () => {
+  const lines = async (): Promise<string[]> => {
+    const texts = await feed().locator('li').allInnerTexts();
+    return texts.map((text) => text.split(/\n+/).slice(1).join(' | '));
+  };
+  /** The numbers of the shown events. */
+  const numbers = async (): Promise<number[]> => {
+    const links = await feed().getByRole('link').all();
+    const paths = await Promise.all(links.map((link) => link.getAttribute('href')));
+    return paths.map((path) => Number(path?.replace('/activity/', '')));
+  };
+  const feed = () => own.page.getByRole('group', { name: 'The newest events' });
+  const state = () => own.page.getByRole('region', { name: 'What happens now' }).getByRole('status');
+
+  /** Home, with a feed that has every event so far. */
+  const openFeed = async (): Promise<void> => {
+    await own.open('/');
+    await state().getByText('Connected').waitFor();
+    await own.page.mouse.move(0, 0);
+  };
+  /** An agent, and what it asked for as the feed says it. */
+  const asking = async () => {
+    const agent = await agentOn(own.service.pair);
+    const { name } = (await own.service.admin('GET', `/api/agents/${agent.id}`)).json;
+    return { ask: agent.ask, line: (service: string) => `${name} asked for ${service} | Denied: no grant` };
+  };
+
+  test('has the newest events once each, in their order, also those from before a restart of the control plane', async () => {
+    const { ask, line } = await asking();
+    await openFeed();
+    await ask('one');
+    await ask('two');
+    await expect.poll(async () => (await lines()).slice(0, 2)).toEqual([line('two'), line('one')]);
+
+    await own.service.pair.stop('control-plane');
+    await state().getByText('Disconnected.').waitFor();
+    expect((await lines()).slice(0, 2)).toEqual([line('two'), line('one')]);
+    await own.service.pair.start('control-plane');
+    await ask('three');
+    await state().getByText('Connected').waitFor();
+    await ask('four');
+    await expect
+      .poll(async () => (await lines()).slice(0, 4))
+      .toEqual(['four', 'three', 'two', 'one'].map(line));
+    own.expectComplaints('ERR_');
+  });
+
+  test('goes on where the connection broke, without a gap and without a twin', async () => {
+    const { ask, line } = await asking();
+    const connections = new Set<Socket>();
+    const note = (message: unknown): void => {
+      const { request, socket } = message as { request: IncomingMessage; socket: Socket };
+      if (request.url === '/api/events') connections.add(socket);
+    };
+    subscribe('http.server.request.start', note);
+    onTestFinished(() => void unsubscribe('http.server.request.start', note));
+    await openFeed();
+    await ask('one');
+    await expect.poll(async () => (await lines())[0]).toBe(line('one'));
+    for (const connection of connections) connection.destroy();
+    await ask('two');
+    await ask('three');
+    await expect.poll(async () => (await lines()).slice(0, 3)).toEqual(['three', 'two', 'one'].map(line));
+    own.expectComplaints('ERR_');
+  });
+
+  test('keeps 50 lines, and stands still while somebody points at it, and says how many events are new', async () => {
+    const { id } = await agentOn(own.service.pair);
+    const change = async (times: number): Promise<void> => {
+      for (let n = 0; n < times; n++)
+        await own.service.admin('PATCH', `/api/agents/${id}`, { body: { description: `${n}` } });
+    };
+    await change(60);
+    await openFeed();
+    await expect.poll(lines).toHaveLength(50);
+    await feed().hover();
+    const before = await numbers();
+    await change(60);
+    await own.page.getByText('Held still, 60 new').waitFor();
+    expect(await numbers()).toEqual(before);
+    await own.page.mouse.move(0, 0);
+    await expect.poll(numbers).toEqual(before.map((seq) => seq + 60));
+
+    await own.page.getByRole('button', { name: 'Pause' }).click();
+    await own.page.mouse.move(0, 0);
+    await change(1);
+    await own.page.getByText('Held still, 1 new').waitFor();
+    await own.expectSound('feed-paused');
+    expect(await numbers()).toEqual(before.map((seq) => seq + 60));
+  });
+
+  test('leads to the sign-in page when the sign-in ends, and back', async () => {
+    await openFeed();
+    const { items } = (await own.service.admin('GET', '/api/sessions?limit=100')).json;
+    for (const { id } of items) await own.service.admin('DELETE', `/api/sessions/${id}`);
+    await own.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(new URL(own.page.url()).searchParams.get('returnTo')).toBe('/');
+    own.expectComplaints('status of 401');
+  });
+
+  test('is there for a member, and opens an event by keyboard', async () => {
+    await own.open('/', await own.sessionOf('member'));
+    await state().getByText('Connected').waitFor();
+    await own.page.keyboard.press('j');
+    const opened = await own.page.locator(':focus').textContent();
+    await own.page.keyboard.press('Enter');
+    await own.page.getByRole('heading', { name: 'What was recorded' }).waitFor();
+    expect(await own.heading()).toBe(opened);
   });
 });

@@ -27,6 +27,12 @@ export const overviewQuery = queryOptions({
   refetchInterval: FRESH_MS,
 });
 
+export const seriesQuery = queryOptions({
+  queryKey: ['overview', 'series'],
+  queryFn: ({ signal }) => answerOf(api.GET('/api/overview/series', { signal })),
+  refetchInterval: FRESH_MS,
+});
+
 export const setupQuery = queryOptions({
   queryKey: ['setup'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/setup', { signal })),

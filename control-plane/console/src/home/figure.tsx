@@ -12,7 +12,7 @@ export function Figure({
   value,
   note,
 }: {
-  readonly name: string;
+  readonly name: ReactNode;
   readonly value: ReactNode;
   readonly note?: ReactNode;
 }) {

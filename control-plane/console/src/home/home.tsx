@@ -4,6 +4,7 @@ import { Failure } from '../parts/failure.tsx';
 import { Activity } from './activity.tsx';
 import { Attention } from './attention.tsx';
 import { Counts } from './counts.tsx';
+import { LiveFeed } from './live-feed.tsx';
 import { SetupSteps } from './setup-steps.tsx';
 import { States } from './states.tsx';
 
@@ -21,11 +22,12 @@ export function Home() {
           <>
             <Attention overview={data} />
             <States overview={data} />
-            <Activity activity={data.activity} />
             <Counts overview={data} />
           </>
         )}
         {!data && !error && <p className="min-h-96 text-dim">Loading…</p>}
+        <Activity />
+        <LiveFeed />
       </div>
     </>
   );

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { Failure } from './failure.tsx';
 
 /** Marks the field of a screen to which `/` leads. */
@@ -15,56 +15,69 @@ interface Page<Item> {
   readonly nextCursor?: string | null | undefined;
 }
 
-/**
- * A list whose pages the server makes, with the way through them. The page before is where the browser's back button leads.
- *
- * @param props.name of the list in the plural, as in "Pages of agents"
- * @param props.empty one sentence and one command
- * @param props.row the content of a line; its main link has `ROW_LINK`
- * @param props.cursorName member of the address that holds the page
- * @param props.plain within a card, instead of being one
- * @param props.columns headings, each aligned by the grid of `rowClass`; not shown on a narrow screen
- */
-export function List<Item>(props: {
+/** How a list looks: what follows is of each list, paged or not. */
+interface Look<Item> {
+  /** In the plural, as in "Pages of agents". */
   readonly name: string;
-  readonly query: Pick<UseQueryResult<Page<Item>>, 'data' | 'error' | 'refetch' | 'isPlaceholderData'>;
+  /** One sentence and one command. */
   readonly empty: ReactNode;
+  /** The content of a line; its main link has `ROW_LINK`. */
   readonly row: (item: Item) => ReactNode;
   readonly rowKey: (item: Item) => string | number;
   readonly rowClass: string;
+  /** Headings, each aligned by the grid of `rowClass`; not shown on a narrow screen. */
   readonly columns: readonly string[];
-  readonly cursorName?: string;
+  /** Within a card, instead of being one. */
   readonly plain?: boolean;
-}) {
-  const { name, query, empty, row, rowKey, rowClass, columns, cursorName = 'cursor', plain } = props;
+}
+
+/**
+ * A list whose pages the server makes, with the way through them. The page before is where the browser's back button leads.
+ *
+ * @param props.cursorName member of the address that holds the page
+ */
+export function List<Item>(
+  props: Look<Item> & {
+    readonly query: Pick<UseQueryResult<Page<Item>>, 'data' | 'error' | 'refetch' | 'isPlaceholderData'>;
+    readonly cursorName?: string;
+  },
+) {
+  const { query, cursorName = 'cursor', ...look } = props;
   const { data, error, refetch, isPlaceholderData } = query;
   if (error) return <Failure error={error} reset={() => void refetch()} />;
   if (data === undefined) return <p className="mt-4 text-dim">Loading…</p>;
   return (
     <>
-      {data.items.length === 0 ? (
-        <div className="mt-4">{empty}</div>
-      ) : (
-        <div className={plain ? 'mt-2' : 'card mt-4 py-0'}>
-          <div
-            aria-hidden="true"
-            className={`hidden border-b border-line py-2 text-sm text-dim sm:grid ${rowClass}`}
-          >
-            {columns.map((column) => (
-              <span key={column}>{column}</span>
-            ))}
-          </div>
-          <ul aria-busy={isPlaceholderData} aria-label={name} className="divide-y divide-line">
-            {data.items.map((item) => (
-              <li key={rowKey(item)} className={`grid py-2.5 ${rowClass}`}>
-                {row(item)}
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      <PageLinks name={name} cursorName={cursorName} next={data.nextCursor} />
+      <Lines {...look} items={data.items} busy={isPlaceholderData} />
+      <PageLinks name={look.name} cursorName={cursorName} next={data.nextCursor} />
     </>
+  );
+}
+
+/** The lines of a list. */
+export function Lines<Item>(
+  props: Look<Item> & { readonly items: readonly Item[]; readonly busy?: boolean },
+) {
+  const { name, items, busy = false, empty, row, rowKey, rowClass, columns, plain } = props;
+  if (items.length === 0) return <div className="mt-4">{empty}</div>;
+  return (
+    <div className={plain ? 'mt-2' : 'card mt-4 py-0'}>
+      <div
+        aria-hidden="true"
+        className={`hidden border-b border-line py-2 text-sm text-dim sm:grid ${rowClass}`}
+      >
+        {columns.map((column) => (
+          <span key={column}>{column}</span>
+        ))}
+      </div>
+      <ul aria-busy={busy} aria-label={name} className="divide-y divide-line">
+        {items.map((item) => (
+          <li key={rowKey(item)} className={`grid py-2.5 ${rowClass}`}>
+            {row(item)}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
@@ -115,7 +128,8 @@ const filterOf = (search: Record<string, unknown>, name: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
-const FILTER = 'rounded-md border border-dim bg-paper px-2 py-1.5';
+/** How a control of a filter looks. */
+export const FILTER = 'rounded-md border border-dim bg-paper px-2 py-1.5';
 
 /** A filter that is one of several values. */
 export function SelectFilter(props: {
@@ -147,7 +161,14 @@ export function SelectFilter(props: {
 const TYPING_MS = 250;
 
 /** A filter that is typed; `/` leads to it. It goes into the address when typing pauses. */
-export function SearchFilter({ name, label }: { readonly name: string; readonly label: string }) {
+export function SearchFilter(props: {
+  readonly name: string;
+  readonly label: string;
+  /** What the browser offers while something is typed. */
+  readonly options?: readonly string[];
+}) {
+  const { name, label, options } = props;
+  const listId = useId();
   const filter = useFilter();
   const search: Record<string, unknown> = useSearch({ strict: false });
   const given = filterOf(search, name);
@@ -176,8 +197,16 @@ export function SearchFilter({ name, label }: { readonly name: string; readonly 
         value={text}
         maxLength={200}
         onChange={({ target }) => setText(target.value)}
+        list={options && listId}
         className={`${FILTER} w-44`}
       />
+      {options && (
+        <datalist id={listId}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
     </label>
   );
 }

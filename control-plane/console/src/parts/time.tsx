@@ -16,6 +16,32 @@ export function Time({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
+const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+const today = new Intl.DateTimeFormat(undefined, clock);
+const otherDay = new Intl.DateTimeFormat(undefined, { ...clock, month: 'short', day: 'numeric' });
+const otherYear = new Intl.DateTimeFormat(undefined, {
+  ...clock,
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+});
+
+/** A time as a clock shows it, with the day where that is not today, and its distance from now on hover. */
+export function ClockTime({ at }: { readonly at: string }) {
+  const [time, now] = [new Date(at), new Date()];
+  const isToday = time.toDateString() === now.toDateString();
+  const format = isToday ? today : time.getFullYear() === now.getFullYear() ? otherDay : otherYear;
+  return (
+    <time
+      dateTime={at}
+      title={`${time.toLocaleString()}, ${distance((time.getTime() - now.getTime()) / 1_000)}`}
+      className="tabular-nums"
+    >
+      {format.format(time)}
+    </time>
+  );
+}
+
 function distance(seconds: number): string {
   const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? [];
   return unit === undefined ? 'just now' : relative.format(Math.trunc(seconds / length), unit);

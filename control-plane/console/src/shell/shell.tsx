@@ -16,6 +16,7 @@ const SCREENS: readonly {
   { to: '/agents', name: 'Agents' },
   { to: '/credentials', name: 'Credentials' },
   { to: '/reach', name: 'Reach' },
+  { to: '/activity', name: 'Activity' },
   { to: '/webhook', name: 'Webhook' },
   { to: '/people', name: 'People', role: 'admin' },
   { to: '/limits', name: 'Limits' },

@@ -11,6 +11,8 @@ export const SCREENS = [
   '/credentials/:serviceName/secret',
   '/add-credential',
   '/reach',
+  '/activity',
+  '/activity/:seq',
   '/webhook',
   '/people',
   '/limits',

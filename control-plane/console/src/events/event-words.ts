@@ -1,0 +1,153 @@
+import type { Schemas } from '../api/client.ts';
+
+export type AuditEvent = Schemas['AuditEvent'];
+export type EventType = AuditEvent['eventType'];
+
+/** What was done, as it stands between who did it and what it was done to; and the word before the agent or proxy. */
+type Phrase = readonly [done: string, before?: string];
+
+const PHRASES: Readonly<Record<EventType, Phrase>> = {
+  AGENT_CREDENTIAL_ACCESS: ['asked for'],
+  PROXY_CREDENTIAL_USE: ['used'],
+  OWNER_CREDENTIAL_ACCESS: ['asked to see'],
+  AGENT_CREATED: ['created the agent'],
+  AGENT_UPDATED: ['changed the agent'],
+  AGENT_SUSPENDED: ['suspended the agent'],
+  AGENT_RESUMED: ['resumed the agent'],
+  AGENT_DELETED: ['deleted the agent'],
+  KEY_REVEALED: ['revealed the key of'],
+  KEY_ROTATED: ['rotated the key of'],
+  KEY_REVOKED: ['revoked the key of'],
+  GRANT_CREATED: ['granted', 'to'],
+  GRANT_RENEWED: ['renewed the grant of', 'to'],
+  GRANT_REVOKED: ['revoked the grant of', 'to'],
+  GRANT_EXPIRED: ['removed the expired grant of', 'to'],
+  TOKEN_CREATED: ['added the credential'],
+  TOKEN_UPDATED: ['changed the credential'],
+  TOKEN_DELETED: ['deleted the credential'],
+  TOKEN_STORE_TICKET: ['asked to store a secret in'],
+  TOKEN_REFRESHED: ['refreshed'],
+  POLICY_CREATED: ['created the policy'],
+  POLICY_UPDATED: ['changed the policy'],
+  POLICY_DELETED: ['deleted the policy'],
+  POLICY_ATTACHED: ['attached a policy to'],
+  POLICY_DETACHED: ['detached a policy from'],
+  PROXY_CREATED: ['created the proxy', 'by'],
+  PROXY_UPDATED: ['changed the proxy', 'by'],
+  PROXY_DELETED: ['deleted the proxy', 'by'],
+  FOLDER_CREATED: ['created the folder'],
+  FOLDER_UPDATED: ['changed the folder'],
+  FOLDER_DELETED: ['deleted the folder'],
+  MEMBER_CREATED: ['added the member'],
+  MEMBER_UPDATED: ['changed the member'],
+  MEMBER_DELETED: ['removed the member'],
+  PROVIDER_CREATED: ['created the OAuth provider'],
+  PROVIDER_UPDATED: ['changed the OAuth provider'],
+  PROVIDER_DELETED: ['deleted the OAuth provider'],
+  ADMIN_KEY_CREATED: ['created the admin key'],
+  ADMIN_KEY_UPDATED: ['replaced the admin key'],
+  ADMIN_KEY_DELETED: ['revoked the admin key'],
+  VAULT_LOCKED: ['locked the vault'],
+  VAULT_UNLOCKED: ['unlocked the vault'],
+  WEBHOOK_BOUND: ['bound the webhook'],
+  WEBHOOK_UNBOUND: ['unbound the webhook'],
+  WEBHOOK_SECRET_ROTATED: ['rotated the binding secret of the webhook'],
+  WEBHOOK_LOG_CONTRADICTION: ['found that the log of the webhook contradicts itself'],
+  LOGIN: ['signed in'],
+  SESSION_REVOKED: ['ended a session'],
+  OAUTH_SESSION_CREATED: ['opened an MCP session of'],
+  OAUTH_SESSION_REVOKED: ['ended an MCP session of'],
+  ACCOUNT_EXPORTED: ['exported the account'],
+};
+
+/** Each type of event with its name in lists, in alphabetical order. */
+export const EVENT_NAMES = (Object.keys(PHRASES) as EventType[])
+  .map((type) => [type, nameOf(type)] as const)
+  .sort(([, one], [, other]) => one.localeCompare(other));
+
+/** The name of a type of event: `AGENT_CREATED` is "Agent created". */
+export function nameOf(type: EventType): string {
+  const words = type.replace('TOKEN_', 'CREDENTIAL_').toLowerCase().replaceAll('_', ' ');
+  return (words.charAt(0).toUpperCase() + words.slice(1)).replace('Oauth', 'OAuth');
+}
+
+/** An event as a sentence: who, what, and to what. Names are as agents and people gave them. */
+export interface Sentence {
+  readonly who: string;
+  readonly done: string;
+  /** The credential, or the name of another thing. */
+  readonly what: string | undefined;
+  readonly before: string;
+  /** The agent or the proxy, where it is not who did it. */
+  readonly whom: string | undefined;
+}
+
+export function sentenceOf(event: AuditEvent): Sentence {
+  const { eventType, agentName, agentId, proxyName, proxyId, serviceName } = event;
+  const [done, before = 'of'] = PHRASES[eventType];
+  const agent = agentName ?? agentId;
+  const proxy = proxyName ?? proxyId;
+  const caller = eventType === 'PROXY_CREDENTIAL_USE' ? proxy : agent;
+  const whom = isRequest(event) ? undefined : [agent, proxy].filter(Boolean).join(', ') || undefined;
+  const what =
+    serviceName ?? (isRequest(event) ? 'a credential' : whom === undefined ? namedIn(event) : undefined);
+  return {
+    who: (isRequest(event) ? caller : personOf(event)) ?? 'svault',
+    done: eventType === 'LOGIN' && event.outcome !== 'success' ? 'could not sign in' : done,
+    what,
+    before: what === undefined ? '' : before,
+    whom,
+  };
+}
+
+/** The same as plain text. */
+export function sentenceText(event: AuditEvent): string {
+  const { who, done, what, before, whom } = sentenceOf(event);
+  return [who, done, what, whom && before, whom].filter(Boolean).join(' ');
+}
+
+const personOf = ({ userEmail, adminKeyName, userId }: AuditEvent): string | undefined =>
+  adminKeyName === undefined ? (userEmail ?? userId) : `admin key ${adminKeyName}`;
+
+/** What the detail of an event names, where the event is about neither a credential nor an agent. */
+function namedIn({ detail = {} }: AuditEvent): string | undefined {
+  const name = detail['name'] ?? detail['memberId'] ?? detail['adminKeyId'];
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** Whether an event reports a request for a credential. */
+const isRequest = ({ eventType }: Pick<AuditEvent, 'eventType'>): boolean =>
+  eventType === 'AGENT_CREDENTIAL_ACCESS' || eventType === 'PROXY_CREDENTIAL_USE';
+
+const OUTCOMES: Readonly<Record<AuditEvent['outcome'], string>> = {
+  success: 'Done',
+  denied: 'Denied',
+  rate_limited: 'Rate limited',
+  error: 'Failed',
+};
+
+/** The outcomes of events with their names. */
+export const OUTCOME_NAMES = [
+  ['success', 'Allowed or done'],
+  ['denied', 'Denied'],
+  ['rate_limited', 'Rate limited'],
+  ['error', 'Failed'],
+] as const satisfies readonly (readonly [AuditEvent['outcome'], string])[];
+
+/** What an event came to, in words, and why where it was denied or failed. */
+export function outcomeOf(event: AuditEvent): { readonly text: string; readonly why: string | undefined } {
+  const { outcome, detail = {} } = event;
+  const text = outcome === 'success' && isRequest(event) ? 'Allowed' : OUTCOMES[outcome];
+  if (outcome === 'success') return { text, why: undefined };
+  const { policy, rule, code, reason } = detail;
+  if (policy !== undefined) return { text, why: `policy ${String(policy)}, ${wordsOf(String(rule))}` };
+  const known = code === 'RATE_LIMITED' ? undefined : (code ?? reason);
+  return { text, why: known === undefined ? undefined : wordsOf(String(known)) };
+}
+
+/** A code as words: `NO_GRANT` is "no grant". */
+export const wordsOf = (code: string): string =>
+  code
+    .toLowerCase()
+    .replaceAll('_', ' ')
+    .replace(/\b(mcp|ip)\b/g, (word) => word.toUpperCase());
