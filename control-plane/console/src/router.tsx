@@ -56,6 +56,41 @@ const agentRoute = createRoute({
   component: lazyRouteComponent(() => import('./agents/agent-detail.tsx'), 'AgentDetail'),
 });
 
+const policiesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/policies',
+  validateSearch: (search) => textsOf(search, 'name', 'cursor'),
+  component: lazyRouteComponent(() => import('./policies/policy-list.tsx'), 'PolicyList'),
+});
+
+const newPolicyRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/policies/new',
+  validateSearch: (search) => textsOf(search, 'from', 'rule'),
+  component: lazyRouteComponent(() => import('./policies/new-policy.tsx'), 'NewPolicy'),
+});
+
+const simulateRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/policies/simulate',
+  validateSearch: (search) => textsOf(search, 'event', 'agent', 'proxy', 'service', 'at', 'ip'),
+  component: lazyRouteComponent(() => import('./policies/simulator.tsx'), 'Simulator'),
+});
+
+const policyRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/policies/$id',
+  validateSearch: (search) => textsOf(search, 'cursor'),
+  component: lazyRouteComponent(() => import('./policies/policy-detail.tsx'), 'PolicyDetail'),
+});
+
+const editPolicyRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/policies/$id/edit',
+  validateSearch: (search) => textsOf(search, 'event', 'agent', 'proxy', 'service', 'at', 'ip', 'allow'),
+  component: lazyRouteComponent(() => import('./policies/edit-policy.tsx'), 'EditPolicy'),
+});
+
 const webhookRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/webhook',
@@ -171,6 +206,11 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       credentialRoute,
       replaceSecretRoute,
       addCredentialRoute,
+      policiesRoute,
+      newPolicyRoute,
+      simulateRoute,
+      policyRoute,
+      editPolicyRoute,
       webhookRoute,
       peopleRoute,
       limitsRoute,

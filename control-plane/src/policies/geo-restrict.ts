@@ -35,6 +35,6 @@ export const geoRestrictMembers = {
   mode: z.enum(['allow', 'deny']),
   countries: z
     .array(z.string().max(50).refine(isCountry, 'must be an ISO 3166-1 alpha-2 code in upper case'))
-    .min(1)
+    .min(1, 'must have a country')
     .max(MAX_COUNTRIES),
 };

@@ -113,4 +113,6 @@ const cidrSchema = z
   })
   .meta({ examples: ['10.0.0.0/8'] });
 
-export const ipAllowlistMembers = { cidrs: z.array(cidrSchema).min(1).max(MAX_CIDRS) };
+export const ipAllowlistMembers = {
+  cidrs: z.array(cidrSchema).min(1, 'must have a network or an address').max(MAX_CIDRS),
+};

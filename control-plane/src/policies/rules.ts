@@ -44,6 +44,11 @@ const MAX_REQUESTS = 1_000_000;
 const MAX_WINDOW_S = 30 * 24 * 3_600;
 const MAX_USES = 1_000_000_000;
 
+const numberUpTo = (max: number): z.ZodInt => {
+  const error = `must be a whole number from 1 to ${max}`;
+  return z.int({ error }).min(1, { error }).max(max, { error });
+};
+
 const condition = <Fact>(
   allows: (fact: Fact) => boolean,
   factOf: (facts: RequestFacts) => Fact,
@@ -69,14 +74,14 @@ export const RULES = {
   rate_limit: {
     schema: z.strictObject({
       type: z.literal('rate_limit'),
-      limit: z.int().min(1).max(MAX_REQUESTS),
-      windowSeconds: z.int().min(1).max(MAX_WINDOW_S),
+      limit: numberUpTo(MAX_REQUESTS),
+      windowSeconds: numberUpTo(MAX_WINDOW_S),
     }),
     compile: (settings) => ({ kind: 'rate', settings }),
     reason: 'Rate limit exceeded; try again later.',
   },
   max_usage: {
-    schema: z.strictObject({ type: z.literal('max_usage'), limit: z.int().min(1).max(MAX_USES) }),
+    schema: z.strictObject({ type: z.literal('max_usage'), limit: numberUpTo(MAX_USES) }),
     compile: (settings) => ({ kind: 'lifetime', settings }),
     reason: 'It was used as often as it may be.',
   },

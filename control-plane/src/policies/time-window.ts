@@ -109,7 +109,7 @@ const windowSchema = z
   .strictObject({
     days: z
       .array(z.int().min(1).max(7))
-      .min(1)
+      .min(1, 'must have a day')
       .max(7)
       .refine((days) => new Set(days).size === days.length, 'must name each day once')
       .meta({ description: 'Monday is 1, Sunday 7: the days on which the window begins' }),

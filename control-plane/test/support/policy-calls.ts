@@ -11,17 +11,17 @@ const packaged = require.resolve('@ip-location-db/geo-whois-asn-country-mmdb/pac
 /** A packaged database of countries. */
 export const COUNTRIES_MMDB = join(dirname(packaged), 'geo-whois-asn-country.mmdb');
 
-/** A pair that believes X-Forwarded-For, knows countries, and holds these credentials. */
+/** Of a control plane that believes X-Forwarded-For, knows countries, and limits no agent by itself. */
+export const POLICY_SETTINGS = {
+  SV_TRUSTED_PROXIES: '127.0.0.0/8',
+  SV_GEOIP_DB: COUNTRIES_MMDB,
+  SV_LIMIT_AGENT_CREDENTIALS: '100000',
+  SV_LIMIT_USER_AGGREGATE: '100000',
+} as const;
+
+/** A pair with these settings that holds these credentials. */
 export async function startPolicyPair(...services: readonly string[]): Promise<TestPair> {
-  const pair = await startPair({
-    logLevel: 'silent',
-    env: {
-      SV_TRUSTED_PROXIES: '127.0.0.0/8',
-      SV_GEOIP_DB: COUNTRIES_MMDB,
-      SV_LIMIT_AGENT_CREDENTIALS: '100000',
-      SV_LIMIT_USER_AGGREGATE: '100000',
-    },
-  });
+  const pair = await startPair({ logLevel: 'silent', env: POLICY_SETTINGS });
   for (const service of services) await storeOn(pair, service, { tokenType: 'PlainText', value: 'v' });
   return pair;
 }

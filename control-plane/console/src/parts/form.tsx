@@ -114,12 +114,30 @@ export function ActionForm<Result = unknown>(props: {
 
 /** Issues beside the fields of their names, and the error itself where one of them has no field. */
 function placedIssues(error: unknown, form: HTMLFormElement) {
-  const issues = error instanceof Problem ? error.issues : [];
-  const has = (name: string): boolean => form.elements.namedItem(name) !== null;
-  const beside = issues.filter(({ path }) => has(path)).map(({ path, message }) => [path, message] as const);
-  const other = issues.length > 0 && beside.length === issues.length ? undefined : error;
-  return { beside: Object.fromEntries(beside), other };
+  const beside: Record<string, string> = {};
+  let isPlaced = error instanceof Problem && error.issues.length > 0;
+  for (const { path, message } of error instanceof Problem ? error.issues : []) {
+    const field = fieldFor(path, form);
+    if (field === undefined) {
+      isPlaced = false;
+      continue;
+    }
+    const before = beside[field] === undefined ? '' : `${beside[field]}; `;
+    beside[field] = before + messageAt(path.slice(field.length + 1), message);
+  }
+  return { beside, other: isPlaced ? undefined : error };
 }
+
+/** The field of a path, or that of the list or object in which it is: a field can hold several lines. */
+function fieldFor(path: string, form: HTMLFormElement): string | undefined {
+  for (let name = path; name !== ''; name = name.slice(0, Math.max(0, name.lastIndexOf('.'))))
+    if (form.elements.namedItem(name) !== null) return name;
+  return undefined;
+}
+
+/** @param rest of the path, within the field: the place of an item, from 0 */
+const messageAt = (rest: string, message: string): string =>
+  /^[0-9]+$/.test(rest) ? `Number ${Number(rest) + 1} ${message}` : message;
 
 interface FieldProps {
   readonly name: string;

@@ -16,6 +16,7 @@ const SCREENS: readonly {
   { to: '/agents', name: 'Agents' },
   { to: '/credentials', name: 'Credentials' },
   { to: '/reach', name: 'Reach' },
+  { to: '/policies', name: 'Policies' },
   { to: '/activity', name: 'Activity' },
   { to: '/webhook', name: 'Webhook' },
   { to: '/people', name: 'People', role: 'admin' },

@@ -1,0 +1,92 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type Schemas, answerOf, api } from '../api/client.ts';
+import type { Event } from './queries.ts';
+
+/** A request in the address of a screen: its parts, or the event of one that was made. */
+export interface RequestSearch {
+  /** Number of an event of the log. */
+  readonly event?: string;
+  readonly agent?: string;
+  readonly proxy?: string;
+  readonly service?: string;
+  readonly at?: string;
+  readonly ip?: string;
+}
+
+type Imagined = Schemas['ImaginedRequest'];
+
+const eventQuery = (seq: string) =>
+  queryOptions({
+    queryKey: ['audit', 'event', seq],
+    queryFn: ({ signal }) =>
+      answerOf(api.GET('/api/audit/{seq}', { signal, params: { path: { seq: Number(seq) } } })),
+  });
+
+const simulationQuery = (request: Imagined) =>
+  queryOptions({
+    queryKey: ['policies', 'simulation', request],
+    queryFn: ({ signal }) => answerOf(api.POST('/api/policies/simulate', { signal, body: request })),
+  });
+
+/** What a caller meets with a credential before policies decide. */
+export const reachQuery = ({ agentId, proxyId, serviceName }: Imagined) =>
+  queryOptions({
+    queryKey: ['reach', { agent: agentId, proxy: proxyId, credential: serviceName }],
+    queryFn: ({ signal }) =>
+      answerOf(
+        api.GET('/api/reach', {
+          signal,
+          params: { query: { serviceName, ...(agentId ? { agentId } : { proxyId: proxyId ?? '' }) } },
+        }),
+      ),
+  });
+
+/** The request of the address, its event where it has one, and what the policies of now decide about it. */
+export function useAskedRequest(search: RequestSearch) {
+  const event = useQuery({ ...eventQuery(search.event ?? ''), enabled: search.event !== undefined });
+  const request = search.event === undefined ? requestIn(search) : event.data && requestOf(event.data);
+  const simulation = useQuery({
+    ...simulationQuery(request ?? { serviceName: '' }),
+    enabled: request !== undefined,
+  });
+  return {
+    event: event.data,
+    request,
+    simulation: request === undefined ? undefined : simulation.data,
+    error: event.error ?? simulation.error,
+    isPending:
+      (search.event !== undefined && event.isPending) || (request !== undefined && simulation.isPending),
+  };
+}
+
+function requestIn({ agent, proxy, service, at, ip }: RequestSearch): Imagined | undefined {
+  if (service === undefined || (agent === undefined && proxy === undefined)) return undefined;
+  return {
+    serviceName: service,
+    ...(proxy === undefined ? { agentId: agent ?? '' } : { proxyId: proxy }),
+    ...(at !== undefined && { at }),
+    ...(ip !== undefined && { ip }),
+  };
+}
+
+/** @returns undefined for an event that reports no request for a credential */
+function requestOf({ agentId, proxyId, serviceName, timestamp, origin }: Event): Imagined | undefined {
+  if (serviceName === undefined || (agentId === undefined && proxyId === undefined)) return undefined;
+  return {
+    serviceName,
+    ...(proxyId === undefined ? { agentId: agentId ?? '' } : { proxyId }),
+    at: timestamp,
+    ...(origin?.address !== undefined && { ip: origin.address }),
+  };
+}
+
+/** The name of an agent or a proxy. */
+export const callerQuery = (id: string) =>
+  queryOptions({
+    queryKey: [id.startsWith('prx_') ? 'proxies' : 'agents', id, 'name'],
+    queryFn: async ({ signal }) => {
+      const options = { signal, params: { path: { id } } };
+      if (id.startsWith('prx_')) return (await answerOf(api.GET('/api/proxies/{id}', options))).name;
+      return (await answerOf(api.GET('/api/agents/{id}', options))).name;
+    },
+  });

@@ -1,0 +1,217 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { Schemas } from '../api/client.ts';
+import { Section } from '../parts/screen.tsx';
+import { type RequestSearch, reachQuery } from './asked-request.ts';
+import type { Event, Simulation } from './queries.ts';
+import { changeThatAllows, rulesThatDeny } from './rule-changes.ts';
+import { RULE_NAMES, countryName, ruleWords } from './rule-words.ts';
+import { TARGET_NAMES } from './targets.ts';
+
+type RulePart = Simulation['rules'][number];
+
+interface Asked {
+  readonly simulation: Simulation;
+  readonly request: Schemas['ImaginedRequest'];
+  readonly search: RequestSearch;
+  readonly event: Event | undefined;
+}
+
+/** The decision, each rule's part in it, and what would change it. */
+export function SimulationResult(asked: Asked) {
+  const denying = denyingIn(asked);
+  return (
+    <>
+      <Decision {...asked} />
+      <Section id="parts" title="In the order in which it is decided">
+        <ol className="mt-2 divide-y divide-line">
+          <Before request={asked.request} />
+          {asked.simulation.rules.map((part) => (
+            <Part
+              key={`${part.targetType} ${part.policyId} ${part.position}`}
+              part={part}
+              denying={denying}
+            />
+          ))}
+          {asked.simulation.rules.length === 0 && (
+            <li className="py-2 text-dim">No enabled policy is attached to either of them.</li>
+          )}
+        </ol>
+      </Section>
+      {denying.length > 0 ? <LettingThrough {...asked} denying={denying} /> : <Denying {...asked} />}
+    </>
+  );
+}
+
+/** The rules that deny; a rate limit as it did when the event happened, since only a request counts. */
+const denyingIn = ({ simulation, event }: Asked): readonly RulePart[] =>
+  simulation.rules.filter(
+    ({ allowed, policy, rule }) =>
+      !allowed ||
+      (rule === 'rate_limit' &&
+        event?.detail?.['rule'] === 'rate_limit' &&
+        event.detail['policy'] === policy),
+  );
+
+function Decision({ simulation: { decision, denial, at, ip, country, rules } }: Asked) {
+  const first = rules.find(({ allowed }) => !allowed);
+  return (
+    <section aria-label="Decision" className={`card ${decision === 'denied' ? 'border-warn' : ''}`}>
+      <p className="text-lg font-semibold">
+        {decision === 'denied' ? (
+          <span className="text-warn">Denied</span>
+        ) : (
+          <span className="text-good">Allowed by the policies</span>
+        )}
+      </p>
+      {denial && first && (
+        <p className="mt-1 wrap-anywhere">
+          By the rule “{RULE_NAMES[denial.rule]}” of <bdi>{denial.policy}</bdi>: {ruleWords(first.settings)}.
+          The caller is told: “{denial.reason}”
+        </p>
+      )}
+      <p className="mt-1 text-sm text-dim">
+        {new Date(at).toLocaleString()}, from {ip ?? 'an unknown address'}
+        {ip !== null && ` (${country === null ? 'country not known' : countryName(country)})`}
+      </p>
+    </section>
+  );
+}
+
+const Line = (props: {
+  readonly what: ReactNode;
+  readonly words: ReactNode;
+  readonly verdict: ReactNode;
+}) => (
+  <li className="grid gap-x-4 py-2 sm:grid-cols-[minmax(0,12rem)_minmax(0,1fr)_8rem]">
+    <span className="wrap-anywhere">{props.what}</span>
+    <span className="block wrap-anywhere first-letter:uppercase">{props.words}</span>
+    <span className="sm:text-right">{props.verdict}</span>
+  </li>
+);
+
+const CHANNELS = { rest: 'REST', mcp: 'MCP tools', proxy: 'MCP proxy' } as const;
+
+/** What is decided before policies are asked, as of now. */
+function Before({ request }: { readonly request: Asked['request'] }) {
+  const { data } = useQuery(reachQuery(request));
+  if (data === undefined) return <Line what="Before policies" words="…" verdict="" />;
+  const [reach] = data.items;
+  if (reach === undefined)
+    return (
+      <Line
+        what="Grant"
+        words="now: there is none, and the policies are not asked"
+        verdict={<span className="text-warn">denies: NO_GRANT</span>}
+      />
+    );
+  return reach.channels.map(({ channel, denial }) => (
+    <Line
+      key={channel}
+      what={`Before policies, ${CHANNELS[channel]}`}
+      words="state, vault lock, grant and webhook, as of now; limits are not simulated"
+      verdict={
+        denial === null ? (
+          <span className="text-good">allows</span>
+        ) : (
+          <span className="text-warn">denies: {denial}</span>
+        )
+      }
+    />
+  ));
+}
+
+function Part({ part, denying }: { readonly part: RulePart; readonly denying: readonly RulePart[] }) {
+  const { policyId, policy, targetType, settings, used } = part;
+  return (
+    <Line
+      what={
+        <>
+          <Link to="/policies/$id" params={{ id: policyId }}>
+            <bdi>{policy}</bdi>
+          </Link>{' '}
+          <span className="text-sm text-dim">of the {TARGET_NAMES[targetType].toLowerCase()}</span>
+        </>
+      }
+      words={
+        <>
+          {ruleWords(settings)}
+          {used !== undefined && <span className="text-dim"> (used {used.toLocaleString('en')})</span>}
+        </>
+      }
+      verdict={verdictOf(part, denying)}
+    />
+  );
+}
+
+function verdictOf(part: RulePart, denying: readonly RulePart[]): ReactNode {
+  if (part.allowed && denying.includes(part)) return <span className="text-warn">denied then</span>;
+  if (part.allowed && part.rule === 'rate_limit') return <span className="text-dim">counts requests</span>;
+  if (part.allowed) return <span className="text-good">allows</span>;
+  return <span className="text-warn">{part === denying[0] ? 'denies' : 'would deny, too'}</span>;
+}
+
+/** A change of each rule that denies, leading to the form in which it is made. */
+function LettingThrough({ simulation, search, denying }: Asked & { readonly denying: readonly RulePart[] }) {
+  return (
+    <Section id="change" title="What would let it through">
+      <p className="mt-1 text-sm text-dim">
+        {denying.length === 1 ? 'This change' : 'All of these changes'}, or disable or detach the{' '}
+        {denying.length === 1 ? 'policy' : 'policies'}. The form shows first which other requests it lets
+        through.
+      </p>
+      <ul className="mt-2 divide-y divide-line">
+        {denying.map((part) => {
+          const { policyId, policy, position, settings, used } = part;
+          const { words, rule } = changeThatAllows(settings, { ...simulation, used });
+          return (
+            <li
+              key={`${part.targetType} ${policyId} ${position}`}
+              className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2"
+            >
+              <span className="min-w-0 grow wrap-anywhere">
+                <bdi>{policy}</bdi>: {words}
+              </span>
+              <Link
+                to="/policies/$id/edit"
+                params={{ id: policyId }}
+                search={{ ...search, allow: String(position) }}
+                className="button flex-none"
+              >
+                {rule === undefined ? 'Open the policy' : 'Make this change'}{' '}
+                <span className="sr-only">in {policy}</span>
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </Section>
+  );
+}
+
+/** The other way, from a request that was made and allowed: rules that deny it. */
+function Denying({ simulation, event }: Asked) {
+  if (event?.outcome !== 'success') return null;
+  return (
+    <Section id="deny" title="What would deny it">
+      <p className="mt-1 text-sm text-dim">
+        A new policy for its caller. The form shows first which other requests it denies.
+      </p>
+      <ul className="mt-2 divide-y divide-line">
+        {rulesThatDeny(simulation).map(({ type, words }) => (
+          <li key={type} className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2">
+            <span className="min-w-0 grow wrap-anywhere">{words}</span>
+            <Link
+              to="/policies/new"
+              search={{ from: String(event.seq), rule: type }}
+              className="button flex-none"
+            >
+              Make this policy <span className="sr-only">with {RULE_NAMES[type]}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

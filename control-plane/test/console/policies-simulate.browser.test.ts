@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { agentOn } from '../support/pair-agents.ts';
+import { toAgent, toToken } from '../support/policy-calls.ts';
+import { AMERICAN, DUTCH, usePolicyScreens } from '../support/policy-screens.ts';
+
+// The simulator, the preview of a draft, and the way from an event of the log to a rule.
+
+const own = usePolicyScreens();
+const { button, link, field, shown, decision, make, attach, detach, askFrom } = own;
+
+const OFFICE_HOURS = [{ days: [1, 2, 3, 4, 5], start: '09:00', end: '17:00' }];
+const IN_TOKYO = { type: 'time_window', timezone: 'Asia/Tokyo', windows: OFFICE_HOURS } as const;
+const FROM_NL = { type: 'geo_restrict', mode: 'allow', countries: ['NL'] } as const;
+const ONCE = { type: 'max_usage', limit: 1 } as const;
+const SLOWLY = { type: 'rate_limit', limit: 1, windowSeconds: 3_600 } as const;
+
+/** The number of the newest event. */
+const newestEvent = async (): Promise<number> =>
+  (await own.service.admin('GET', '/api/audit?limit=1')).json.items[0].seq;
+/** What the list of rules says, a line each, without what is before the policies. */
+const parts = async (): Promise<string[]> => {
+  const lines = await own.page.locator('section[aria-labelledby="parts"] li').allInnerTexts();
+  return lines
+    .map((line) => line.replaceAll(/\s*\n\s*/g, ' | '))
+    .filter((line) => !line.startsWith('Before'));
+};
+const number = (name: string) =>
+  own.page.locator('aside dl > div').filter({ hasText: name }).locator('dd').textContent();
+
+describe('the simulator', () => {
+  test("shows the decision and each rule's part in the order in which they are asked, keeps the request in the address, and counts nothing", async () => {
+    await attach(await make('of the agent', SLOWLY, ONCE, IN_TOKYO), toAgent(own.agent));
+    await attach(await make('of all', FROM_NL), toToken('github'));
+    await own.open('/policies');
+    await link('Simulate').click();
+    await shown('Choose who asks for what.');
+    await own.expectSound('simulate-empty');
+    await field('Name of the agent').fill('nobody');
+    await field('Credential').fill('github');
+    await field('Address').fill('1.2.3');
+    await button('Simulate').click();
+    await shown('No agent has this name.');
+    await field('Name of the agent').fill(own.agentName);
+    await button('Simulate').click();
+    await shown('must be an IP address');
+    expect(await field('Credential').inputValue()).toBe('github');
+    await field('Address').fill(AMERICAN);
+    await button('Simulate').click();
+    await shown('Denied');
+    await shown(/By the rule “Time window” of of the agent: Mon-Fri 09:00-17:00 Asia\/Tokyo/);
+    expect(await parts()).toEqual([
+      'of the agent of the agent | Mon-Fri 09:00-17:00 Asia/Tokyo | denies',
+      'of all of the credential | Only from Netherlands | would deny, too',
+      'of the agent of the agent | At most 1 use in all (used 0) | allows',
+      'of the agent of the agent | At most 1 request an hour | counts requests',
+    ]);
+    await shown('All of these changes');
+    await own.expectSound('simulate-denied');
+    const request = new URLSearchParams({ agent: own.agent.id, service: 'github', ip: AMERICAN });
+    expect(own.page.url()).toBe(own.address(`/policies/simulate?${request.toString()}`));
+
+    await field('Address').fill(DUTCH);
+    await field('Time').fill('2026-11-20T03:30:00');
+    await button('Simulate').click();
+    await shown('Allowed by the policies');
+    expect(await parts()).toContain('of all of the credential | Only from Netherlands | allows');
+    await own.expectSound('simulate-allowed');
+    await own.page.goBack();
+    await shown('Denied');
+    own.expectComplaints('status of 422');
+  });
+
+  test('says what a request meets before the policies: no grant, or a locked vault', async () => {
+    const stranger = await agentOn(own.service.pair);
+    await own.open(`/policies/simulate?agent=${stranger.id}&service=github`);
+    await shown('denies: NO_GRANT');
+    await shown('No enabled policy is attached to either of them.');
+    await own.service.admin('POST', '/api/vault/lock');
+    await own.open(`/policies/simulate?agent=${own.agent.id}&service=github`);
+    await shown('denies: VAULT_LOCKED');
+    await own.service.admin('POST', '/api/vault/unlock');
+  });
+});
+
+describe('from an event', () => {
+  test('that a policy denied, the simulator says which rule it was, and its change lets the request through', async () => {
+    await attach(await make('office', FROM_NL, IN_TOKYO), toAgent(own.agent));
+    expect(await decision(AMERICAN)).toBe('403 office geo_restrict');
+    const seq = await newestEvent();
+    await own.open(`/policies/new?from=${seq}`);
+    await shown(`Event ${seq}`);
+    expect(own.page.url()).toBe(own.address(`/policies/simulate?event=${seq}`));
+    expect(await own.page.getByText('was denied by the rule “Countries” of office').count()).toBe(1);
+    expect(await field('Name of the agent').inputValue()).toBe(own.agentName);
+    expect(await field('Address').inputValue()).toBe(AMERICAN);
+    await own.expectSound('simulate-event');
+
+    // Two rules deny: the first change alone lets nothing through.
+    await link('Make this change in office').first().click();
+    await shown('Changed below, and not saved yet: Add United States.');
+    await shown(`Event ${seq} would still be denied`);
+    await button('Save changes').click();
+    await shown('The policy is saved.');
+    expect(await decision(AMERICAN)).toBe('403 office time_window');
+
+    await own.open(`/policies/simulate?event=${seq}`);
+    await link('Make this change in office').click();
+    await shown('Add the window Fri 21:00-22:00 Asia/Tokyo.');
+    await shown(`Event ${seq} would be let through`);
+    await own.expectSound('policy-change');
+    await button('Save changes').click();
+    await shown('The policy is saved.');
+    expect(await decision(AMERICAN)).toBe('allowed');
+  });
+
+  test('that a rate limit denied, the simulator names it, and a raised limit lets the next request through', async () => {
+    const id = await make('slowly', SLOWLY);
+    await attach(id, toAgent(own.agent));
+    expect([await decision(), await decision()]).toEqual(['allowed', '429 slowly rate_limit']);
+    await own.open(`/policies/simulate?event=${await newestEvent()}`);
+    await shown('denied then');
+    await link('Make this change in slowly').click();
+    await shown('Raise the limit: at most 2 requests an hour.');
+    await button('Save changes').click();
+    await shown('The policy is saved.');
+    expect([await decision(), await decision()]).toEqual(['allowed', '429 slowly rate_limit']);
+  });
+
+  test('that was allowed, the simulator leads to a new policy that denies the next request like it', async () => {
+    expect(await decision(AMERICAN)).toBe('allowed');
+    const seq = await newestEvent();
+    await own.open(`/policies/simulate?event=${seq}`);
+    await shown('What would deny it');
+    await own.expectSound('simulate-event-allowed');
+    await link('Make this policy with Countries').click();
+    await shown(`Event ${seq} would be denied`);
+    await field('Name').fill('not from there');
+    await button('Create policy').click();
+    await shown('The policy is created.');
+    expect([await decision(AMERICAN), await decision()]).toEqual([
+      '403 not from there geo_restrict',
+      'allowed',
+    ]);
+
+    await own.open(`/policies/new?from=${seq}`);
+    await shown(`Event ${seq} would be denied`);
+    expect(await field('From').inputValue()).toBe('13:00');
+    expect(await field('To').inputValue()).toBe('12:00');
+  });
+
+  test('that is no request, or that the log does not have, the simulator says so', async () => {
+    await own.service.admin('POST', '/api/agents', { body: { name: 'just made' } });
+    await own.open(`/policies/simulate?event=${await newestEvent()}`);
+    await shown('It reports no request for a credential');
+    await own.open('/policies/simulate?event=999999');
+    await own.page.getByRole('alert').waitFor();
+    own.expectComplaints('status of 404');
+  });
+});
+
+describe('the preview', () => {
+  test('says how many recent requests a draft would have denied, which is how many are denied then', async () => {
+    const id = await make('elsewhere', { type: 'ip_allowlist', cidrs: ['10.0.0.0/8'] });
+    const addresses = [DUTCH, AMERICAN, DUTCH, '192.0.2.7', '192.0.2.8', AMERICAN, DUTCH];
+    for (const address of addresses) expect((await askFrom(own.agent, address)).status).toBe(307);
+    await attach(id, toAgent(own.agent));
+    expect((await askFrom(own.agent, '192.0.2.9')).status).toBe(403);
+    await detach(id, toAgent(own.agent));
+
+    await own.open('/policies/new');
+    await button('Networks').click();
+    await button('Remove rule 1').click();
+    await shown('It shows once the rules are filled in.');
+    await field('Networks and addresses').fill('193.0.0.0/16, 192.0.2.0/29');
+    await shown('It is attached to nothing, so it decides about no request.');
+    expect(await number('would be denied')).toBe('0');
+    await field('Name of the agent').fill(own.agentName);
+    await button('Add the attachment').click();
+    await expect.poll(() => number('would be denied')).toBe('3');
+    const examples = own.page.getByRole('list', { name: 'Requests that would be decided otherwise' });
+    expect(await examples.locator('li').count()).toBe(3);
+    expect(await examples.getByText(AMERICAN).count()).toBe(2);
+    await own.expectSound('preview');
+    await field('Networks and addresses').fill('193.0.0.0/16, 192.0.2.0/29, 8.8.8.8/33');
+    await shown('Rule 1, network 3: must be a network');
+    await field('Networks and addresses').fill('193.0.0.0/16, 192.0.2.0/29');
+    await field('Name').fill('few');
+    await button('Create policy').click();
+    await shown('The policy is created.');
+    const statuses = [];
+    for (const address of addresses) statuses.push((await askFrom(own.agent, address)).status);
+    expect(statuses.filter((status) => status === 403)).toHaveLength(3);
+
+    await link('Edit').click();
+    await expect.poll(() => number('would be let through')).toBe('0');
+    await field('Networks and addresses').fill('0.0.0.0/0');
+    await expect.poll(() => number('would be let through')).toBe('3');
+    own.expectComplaints('status of 422');
+  });
+});
