@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
@@ -7,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rememberedSession } from '../mcp-clients/remembered-session.ts';
 import { allowInBrowser } from '../support/consent-page.ts';
 import { useConsole } from '../support/console.ts';
+import { inShell, isInstalled } from '../support/in-shell.ts';
 import { type PairAgent, agentOn, storeOn } from '../support/pair-agents.ts';
 
 // What the console shows to be pasted works as it stands there, and is what the guides say.
@@ -38,49 +38,30 @@ async function textsFor(agent: PairAgent, program: string, by?: 'With the key'):
   return own.page.locator('ol pre').allTextContents();
 }
 
-interface Finished {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+const run = (script: string, env?: Readonly<Record<string, string>>) => inShell(folder.path, script, env);
 
-/** As a person's terminal takes it, in an empty folder. */
-function inShell(script: string, env: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], {
-    cwd: folder.path,
-    env: { PATH, HOME, ...env },
-  });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (data: Buffer) => void (said.stdout += data.toString()));
-  child.stderr.on('data', (data: Buffer) => void (said.stderr += data.toString()));
-  return new Promise((resolve) => void child.on('close', (code) => resolve({ code, ...said })));
-}
-
-const isInstalled = (...words: readonly [string, ...string[]]): boolean =>
-  spawnSync(words[0], words.slice(1)).status === 0;
-const hasCurl = isInstalled('curl', '--version') && isInstalled('jq', '--version');
-const hasPython = isInstalled('python3', '--version');
+const hasCurl = isInstalled('curl') && isInstalled('jq');
+const hasPython = isInstalled('python3');
 
 describe.each(['github', HOSTILE])('what is shown for the credential %j', (service) => {
   test.skipIf(!hasPython)('fetches it in Python', async () => {
-    const [program = '', run = ''] = await textsFor(await agentOn(own.service.pair, service), 'Python');
+    const [program = '', command = ''] = await textsFor(await agentOn(own.service.pair, service), 'Python');
     writeFileSync(join(folder.path, 'agent.py'), program);
-    const done = await inShell(run);
+    const done = await run(command);
     expect(done).toEqual({ code: 0, stdout: `Fetched ${service}\n`, stderr: '' });
     await own.expectSound('agent-connect-python');
   });
 
   test('fetches it in Node', async () => {
-    const [program = '', run = ''] = await textsFor(await agentOn(own.service.pair, service), 'Node');
+    const [program = '', command = ''] = await textsFor(await agentOn(own.service.pair, service), 'Node');
     writeFileSync(join(folder.path, 'agent.mjs'), program);
-    expect(await inShell(run)).toEqual({ code: 0, stdout: `Fetched ${service}\n`, stderr: '' });
+    expect(await run(command)).toEqual({ code: 0, stdout: `Fetched ${service}\n`, stderr: '' });
   });
 
   test.skipIf(!hasCurl)('fetches it by curl', async () => {
     const texts = await textsFor(await agentOn(own.service.pair, service), 'curl');
     const stdout = `Fetched ${SECRET.length} characters\n`;
-    expect(await inShell(texts.join('\n'))).toEqual({ code: 0, stdout, stderr: '' });
+    expect(await run(texts.join('\n'))).toEqual({ code: 0, stdout, stderr: '' });
   });
 
   test.skipIf(!hasCurl)('fetches it in a step of GitHub Actions, and hides it in the log', async () => {
@@ -88,7 +69,7 @@ describe.each(['github', HOSTILE])('what is shown for the credential %j', (servi
     const [key = '', step = ''] = await textsFor(agent, 'GitHub Actions');
     expect(key).toBe(agent.apiKey);
     const script = /\n {2}run: \|\n([\s\S]*)/.exec(step)?.[1] ?? '';
-    const done = await inShell(script, { SVAULT_KEY: key });
+    const done = await run(script, { SVAULT_KEY: key });
     expect(done).toEqual({ code: 0, stdout: `::add-mask::${SECRET}\n`, stderr: '' });
   });
 });
@@ -99,13 +80,13 @@ test.skipIf(!hasCurl || !hasPython)(
     const agent = await agentOn(own.service.pair);
     const curl = await textsFor(agent, 'curl');
     await own.page.getByText('The agent has no grant yet').waitFor();
-    expect(await inShell(curl.join('\n'))).toMatchObject({
+    expect(await run(curl.join('\n'))).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('NO_GRANT'),
     });
-    const [program = '', run = ''] = await textsFor(agent, 'Python');
+    const [program = '', command = ''] = await textsFor(agent, 'Python');
     writeFileSync(join(folder.path, 'agent.py'), program);
-    expect(await inShell(run)).toMatchObject({ code: 1, stderr: expect.stringContaining('NO_GRANT') });
+    expect(await run(command)).toMatchObject({ code: 1, stderr: expect.stringContaining('NO_GRANT') });
   },
 );
 
