@@ -131,6 +131,8 @@ account overview
 account activity
 account activity --bucket day --from 30d --agent ci
 account active-agents --hours 1
+account attention
+account dismiss --all
 account export
 3 account password
 members add ada@example.org

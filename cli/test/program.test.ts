@@ -53,6 +53,8 @@ const TABLE = [
     'account overview',
     'account activity',
     'account active-agents',
+    'account attention',
+    'account dismiss',
     'account export',
   ],
   ...['account password', 'members list|ls', 'members add', 'members edit', 'members invite'],

@@ -29,6 +29,7 @@ import { createUpstreamSessions } from './forwarding/upstream-session.ts';
 import { createWebhookBinder } from './webhook/binding.ts';
 import { createCallBudget } from './webhook/call-budget.ts';
 import { type Wait, createWebhookClient } from './webhook/retrying-client.ts';
+import { createExpiringRecords } from './webhook/expiring-records.ts';
 import { createOutageTracker } from './webhook/outages.ts';
 import { createSetAsides } from './webhook/set-aside.ts';
 import { createKeyRotation } from './webhook/key-rotation.ts';
@@ -200,6 +201,7 @@ export async function createContext(
     tickets,
     storeTickets: createStoreTickets(tickets),
     records: createWebhookRecords({ links, webhook, status, withinMs: timeouts.recordsMs }),
+    expiringRecords: createExpiringRecords({ links, webhook, status, clock, withinMs: timeouts.recordsMs }),
     tokenRefresh,
     ticketOutcomes: createTicketOutcomes({ links, webhook, clock }),
     proxyConfigs,

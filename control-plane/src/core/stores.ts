@@ -5,6 +5,7 @@ import type { AdminKeyStore } from './admin-key.ts';
 import type { IdentityStore, LoginLinkStore, PasswordStore, UserStore } from './user.ts';
 import type { CliSessionStore, SessionStore } from './session.ts';
 import type { AgentStore } from './agent.ts';
+import type { AttentionStore } from './attention.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { CliLoginStore } from './cli-login.ts';
 import type { FolderStore } from './folder.ts';
@@ -29,6 +30,7 @@ export interface Stores {
   readonly activity: ActivityStore;
   readonly adminKeys: AdminKeyStore;
   readonly agents: AgentStore;
+  readonly attention: AttentionStore;
   readonly audit: AuditStore;
   readonly cliLogins: CliLoginStore;
   readonly cliSessions: CliSessionStore;

@@ -82,6 +82,7 @@ export async function removeMember(change: Change, id: string, clock: Clock): Pr
   await change.cliLogins.removeOfUser(memberId);
   await change.passwords.remove(memberId);
   await change.identities.removeOfUser(memberId);
+  await change.attention.removeOfUser(memberId);
   await change.users.markDeleted(vaultId, memberId, formatTime(clock.now()));
   await recordChange(change, 'MEMBER_DELETED', { detail: { memberId } });
 }

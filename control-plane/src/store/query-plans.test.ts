@@ -115,6 +115,11 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.agents.setStatus(VAULT, AGENT, 'active'),
   (s) => s.agents.markDeleted(VAULT, AGENT),
   (s) => s.agents.wrappedKey(VAULT, AGENT),
+  (s) => s.attention.events(VAULT, 10),
+  (s) => s.attention.expiringGrants(VAULT, { from: 't', to: 'u', limit: 10 }),
+  (s) => s.attention.rejectedTokens(VAULT, 10),
+  (s) => s.attention.seen(USER),
+  (s) => s.attention.removeOfUser(USER),
   (s) => s.audit.scan(VAULT, {}, LOG),
   (s) => s.audit.scan(VAULT, { agentId: AGENT }, LOG),
   (s) => s.audit.scan(VAULT, { serviceName: 's', eventType: 'LOGIN', from: 'a', to: 'b' }, LOG),
@@ -313,6 +318,12 @@ it("finds an agent's grants without looking at other agents'", () => {
   const ofAgent = plans.filter(([sql]) => /"grants".*"agent_id" = /.test(sql));
   expect(ofAgent.length).toBeGreaterThanOrEqual(4);
   for (const [sql, plan] of ofAgent) expect([sql, plan]).toEqual([sql, expect.stringMatching(/agent_id=\?/)]);
+});
+
+it('finds what needs attention without looking at the rest of a log or at other credentials', () => {
+  const planOf = (part: string) => plans.find(([sql]) => sql.includes(part))?.[1];
+  expect(planOf("event_type in ('TOKEN_REFRESHED'")).toContain('audit_events_of_attention');
+  expect(planOf('"upstream_rejected_at" is not null')).toContain('tokens_rejected');
 });
 
 it('sorts nothing, evictions of waiting rows aside: lists come in the order of an index', () => {

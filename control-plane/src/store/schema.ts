@@ -42,6 +42,8 @@ export interface Schema {
   sessions: SessionRow;
   cli_sessions: CliSessionRow;
   cli_logins: CliLoginRow;
+  /** What a user has seen of what needs attention, by `AttentionItem.id`. */
+  attention_marks: { user_id: Id<'usr'>; item_id: string; seen_at: TimeText };
   setup_steps: RowOf<SetupMark> & { vault_id: Id<'vlt'>; marked_by: Id<'usr'> };
 
   /**

@@ -86,7 +86,8 @@ export function createWebhookRecords(options: {
   };
 }
 
-async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+/** Waits for work, but not for longer than that; the work goes on. */
+export async function withinTime(work: Promise<void>, ms: number): Promise<void> {
   const waiting = new AbortController();
   const late = delay(ms, undefined, { signal: waiting.signal, ref: false }).catch(() => undefined);
   try {

@@ -185,6 +185,7 @@ const WITHOUT_DECISION_ROWS: readonly string[] = [
   'POST /api/me/password',
   'POST /api/members/{id}/link',
   'POST /api/setup/steps/{step}',
+  'POST /api/attention/seen',
   'POST /api/policies/preview',
   'POST /api/policies/simulate',
   'POST /api/proxies/{id}/reveal-key',

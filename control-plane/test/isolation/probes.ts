@@ -249,6 +249,9 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   deleteProvider: PROVIDER,
 
   getOverview: NOTHING,
+  listAttention: NOTHING,
+  // An id that the account has nothing for is left out.
+  markAttentionSeen: { says: { 'body.ids': ['vault_locked'] } },
   listActiveAgents: { silent: ['query.hours', 'query.limit'] },
   getActivitySeries: {
     names: { 'query.agentId': 'agent' },

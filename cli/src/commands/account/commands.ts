@@ -7,7 +7,11 @@ export const accountCommand = (action: Action): Command =>
     name: 'account',
     summary: 'account: how it is doing, and a copy of it',
     description: 'Account: how it is doing, a copy of everything that is kept of it, and your password.',
-    load: async () => ({ ...(await import('./actions.ts')), ...(await import('./activity.ts')) }),
+    load: async () => ({
+      ...(await import('./actions.ts')),
+      ...(await import('./activity.ts')),
+      ...(await import('./attention.ts')),
+    }),
     commands: {
       overview: {
         says: 'show the account in numbers',
@@ -45,6 +49,27 @@ export const accountCommand = (action: Action): Command =>
           'svault account active-agents --json | jq .items',
         ],
         run: 'showActiveAgents',
+      },
+      attention: {
+        says: 'list what needs attention and you have not dismissed: outages, lockouts, what expires or failed',
+        options: [['--all', 'what you have dismissed too']],
+        examples: [
+          'svault account attention',
+          'svault account attention --all --format wide',
+          'svault account attention --format name | xargs svault account dismiss',
+        ],
+        run: 'showAttention',
+      },
+      dismiss: {
+        says: 'list something that needs attention no more for you, until it occurs anew',
+        operands: { '[id...]': 'an id of `svault account attention --format name`' },
+        options: [['--all', 'everything that needs attention now']],
+        examples: [
+          'svault account dismiss --all',
+          'svault account dismiss vault_locked',
+          'svault account attention --all    # what was dismissed too',
+        ],
+        run: 'dismissAttention',
       },
       export: {
         says: 'print everything that the control plane keeps of the account as JSON, but no key and no event of the log (admin)',

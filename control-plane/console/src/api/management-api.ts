@@ -330,6 +330,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what needs attention: outages, lockouts, what expires or failed */
+        get: operations["listAttention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attention/seen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Mark items as seen by the user, until they occur anew */
+        post: operations["markAttentionSeen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/limits": {
         parameters: {
             query?: never;
@@ -1893,6 +1927,41 @@ export interface components {
             }[];
             /** @description Whether no step is open */
             complete: boolean;
+        };
+        /** @description The most serious first; at most 50 of one kind */
+        Attention: {
+            items: components["schemas"]["AttentionItem"][];
+            unseen: number;
+        };
+        AttentionItem: {
+            /** @description The same as long as it needs attention */
+            id: string;
+            /** @enum {string} */
+            kind: "webhook_offline" | "log_contradiction" | "refresh_failed" | "credential_rejected" | "vault_locked" | "log_not_delivered" | "lockout" | "credential_expires" | "grant_expires";
+            /** @enum {string} */
+            severity: "critical" | "warning";
+            /**
+             * Format: date-time
+             * @description When it began to need attention; of a lockout, at the earliest
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            since: string;
+            /** @description When it ends or expires */
+            endsAt: string | null;
+            /** @description What it concerns */
+            subject: {
+                /** @enum {string} */
+                type: "account" | "webhook" | "agent" | "proxy" | "credential";
+                /** @description A credential's id is its service name */
+                id: string;
+                name: string | null;
+            };
+            /** @description Of a grant */
+            serviceName: string | null;
+            /** @description The event of the log that reports it */
+            eventSeq: number | null;
+            /** @description Whether the user has marked it as seen; a new occurrence is not */
+            seen: boolean;
         };
         Limits: {
             counters: {
@@ -4332,6 +4401,143 @@ export interface operations {
             };
             /** @description RATE_LIMITED */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listAttention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attention"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    markAttentionSeen: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Ids of items; those that need no attention any more are left out */
+                    ids: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attention"];
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

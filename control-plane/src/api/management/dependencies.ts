@@ -11,6 +11,7 @@ import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
 import type { TokenRefresh } from '../../refresh/refresh-result.ts';
 import type { SignInMethods } from '../../sign-in/methods.ts';
 import type { WebhookBinder } from '../../webhook/binding.ts';
+import type { ExpiringRecords } from '../../webhook/expiring-records.ts';
 import type { KeyRotation } from '../../webhook/key-rotation.ts';
 import type { OnlineStatus } from '../../webhook/outages.ts';
 import type { WebhookClient } from '../../webhook/retrying-client.ts';
@@ -48,6 +49,7 @@ export interface ManagementDependencies {
   readonly binder: WebhookBinder;
   readonly rotation: KeyRotation;
   readonly records: WebhookRecords;
+  readonly expiringRecords: ExpiringRecords;
   readonly tickets: Tickets;
   readonly storeTickets: StoreTickets;
   readonly ticketOutcomes: TicketOutcomes;

@@ -4,6 +4,7 @@ import { createAccountRoutes } from './account.ts';
 import { createActiveAgentsRoute } from './active-agents.ts';
 import { createActivitySeriesRoutes } from './activity-series.ts';
 import { createAgentRoutes } from './agents.ts';
+import { createAttentionRoutes } from './attention.ts';
 import { createAuditEventRoutes } from './audit-events.ts';
 import { createAuditExportRoute } from './audit-export.ts';
 import { createAuditRoutes } from './audit.ts';
@@ -36,6 +37,7 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createMemberRoutes(dependencies),
     ...createAccountExportRoutes(dependencies),
     ...createOverviewRoutes(dependencies),
+    ...createAttentionRoutes(dependencies),
     ...createLimitRoutes(dependencies),
     ...createActivitySeriesRoutes(dependencies),
     createActiveAgentsRoute(dependencies),

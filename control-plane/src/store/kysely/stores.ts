@@ -4,6 +4,7 @@ import type { Stores } from '../../core/stores.ts';
 import { createActivityStore } from './activity-store.ts';
 import { createAdminKeyStore } from './admin-key-store.ts';
 import { createAgentStore } from './agent-store.ts';
+import { createAttentionStore } from './attention-store.ts';
 import { createAuditStore } from './audit-store.ts';
 import { createCliLoginStore } from './cli-login-store.ts';
 import { createCliSessionStore, createSessionStore } from './session-store.ts';
@@ -36,6 +37,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     activity: createActivityStore(db),
     adminKeys: createAdminKeyStore(db),
     agents: createAgentStore(db),
+    attention: createAttentionStore(db),
     audit: createAuditStore(db, clock, engine.writeEvents),
     cliLogins: createCliLoginStore(db),
     cliSessions: createCliSessionStore(db),

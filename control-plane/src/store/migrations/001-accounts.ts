@@ -108,5 +108,13 @@ export const accounts: SchemaMigration = {
       .addColumn('marked_by', 'text', (column) => column.notNull().references('users.id'))
       .addPrimaryKeyConstraint('setup_steps_primary', ['vault_id', 'step'])
       .execute();
+
+    await db.schema
+      .createTable('attention_marks')
+      .addColumn('user_id', 'text', (column) => column.notNull().references('users.id'))
+      .addColumn('item_id', 'text', (column) => column.notNull())
+      .addColumn('seen_at', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('attention_marks_primary', ['user_id', 'item_id'])
+      .execute();
   },
 };

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
@@ -22,6 +23,13 @@ export const tokens: SchemaMigration = {
       .addColumn('updated_at', 'text', (column) => column.notNull())
       .addColumn('upstream_rejected_at', 'text')
       .addPrimaryKeyConstraint('tokens_primary', ['vault_id', 'service_name'])
+      .execute();
+
+    await db.schema
+      .createIndex('tokens_rejected')
+      .on('tokens')
+      .columns(['vault_id', 'service_name'])
+      .where(sql<boolean>`upstream_rejected_at is not null`)
       .execute();
 
     await db.schema

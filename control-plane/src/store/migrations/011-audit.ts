@@ -33,6 +33,15 @@ export const audit: SchemaMigration = {
       .addPrimaryKeyConstraint('audit_events_primary', ['vault_id', 'seq'])
       .execute();
     await createIndex(db, 'audit_events_by_agent', 'audit_events', ['vault_id', 'agent_id', 'seq']);
+    // Of types that no credential request writes.
+    await db.schema
+      .createIndex('audit_events_of_attention')
+      .on('audit_events')
+      .columns(['vault_id', 'seq'])
+      .where(
+        sql<boolean>`event_type in ('TOKEN_REFRESHED', 'TOKEN_STORE_TICKET', 'TOKEN_DELETED', 'WEBHOOK_LOG_CONTRADICTION')`,
+      )
+      .execute();
 
     await db.schema
       .createTable('audit_chains')
