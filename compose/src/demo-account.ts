@@ -69,19 +69,28 @@ type Visit = readonly [agent: string, requests: Readonly<Partial<Record<Service,
 /** The same statuses whether they are made at once or over a day. */
 const VISITS: readonly Visit[] = [
   ['nightly-report', { 'reporting-db': times(6), slack: times(2) }],
+  ['nightly-report', { 'reporting-db': times(2) }],
+  ['jenkins', { cloudflare: times(1) }],
   ['deploy', { cloudflare: times(2) }],
-  ['claude-code', { 'github-issues': times(5) }],
+  ['claude-code', { 'github-issues': times(3) }],
+  ['claude-code', { 'github-issues': times(5), sentry: times(1) }],
   ['deploy', { cloudflare: times(4), 'npm-publish': times(2) }],
   // No grant.
   ['claude-code', { 'github-issues': times(8), sentry: times(2), stripe: times(2, 404) }],
+  ['claude-code', { 'github-issues': times(6) }],
   // The policy `office network` names another one, and `five an hour` ends the rest.
   ['support-bot', { stripe: times(3, 403), slack: times(3), openai: [...times(2), ...times(3, 429)] }],
   ['jenkins', { cloudflare: times(3) }],
-  ['claude-code', { 'github-issues': times(11), sentry: times(4) }],
+  ['deploy', { cloudflare: times(8) }],
+  ['claude-code', { 'github-issues': times(11), sentry: times(3) }],
+  ['claude-code', { 'github-issues': times(7), sentry: times(2) }],
   // The policy `two releases` allows no third one.
   ['deploy', { cloudflare: times(5), 'npm-publish': times(2, 403) }],
+  ['deploy', { cloudflare: times(3) }],
   ['nightly-report', { 'reporting-db': times(4), slack: times(1) }],
-  ['claude-code', { 'github-issues': times(6), sentry: times(3) }],
+  ['nightly-report', { 'reporting-db': times(3) }],
+  ['claude-code', { 'github-issues': times(4) }],
+  ['deploy', { cloudflare: times(6) }],
 ];
 
 /** Each with what it is attached to. */

@@ -114,6 +114,8 @@ describe('the webhook', () => {
     await own.page.getByText('its log was cut or rewritten').waitFor();
     expect(await fact('Contradictions')).toContain(`just now, event ${await found()}: `);
     await own.expectSound('webhook-contradiction');
+    await own.page.getByRole('link', { name: `event ${await found()}` }).click();
+    await own.page.waitForURL(own.address(`/activity/${await found()}`));
   });
 
   test('that is gone is said to be gone, keeps its key where it does not answer, and its copy is behind', async () => {

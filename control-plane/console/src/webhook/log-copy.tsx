@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Facts, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
@@ -51,7 +52,10 @@ function Contradiction(): ReactNode {
   return (
     <>
       <span className="text-warn">
-        <Time at={last.timestamp} />, event {numberText.format(last.seq)}
+        <Time at={last.timestamp} />,{' '}
+        <Link to="/activity/$seq" params={{ seq: String(last.seq) }}>
+          event {numberText.format(last.seq)}
+        </Link>
       </span>
       : the webhook’s own log did not continue what was seen of it. A restore of the webhook looks the same;
       without one, its log was cut or rewritten.
