@@ -266,7 +266,7 @@ describe('an agent', () => {
     await own.expectSound('agent-deleted');
   });
 
-  test('shows its newest events', async () => {
+  test('shows its requests by hour and its newest events, which lead to the log', async () => {
     await storeOn(own.service.pair, 'of-events', { tokenType: 'PlainText', value: 'a secret of a test' });
     const agent = await agentOn(own.service.pair, 'of-events');
     await agent.fetch('of-events');
@@ -274,8 +274,13 @@ describe('an agent', () => {
     await own.open(`/agents/${agent.id}?tab=activity`);
     const events = own.page.getByRole('list', { name: 'Events' }).getByRole('listitem');
     await expect.poll(() => events.count()).toBe(4);
-    expect(await events.first().textContent()).toContain('denied-to-it');
+    expect(await events.first().textContent()).toMatch(/asked for denied-to-it.*Denied/);
+    const chart = own.page.getByRole('img', { name: /1 granted, 1 denied, 0 rate limited, 0 failed/ });
+    await chart.waitFor();
     await own.expectSound('agent-activity');
+    await link('All events').click();
+    await own.page.waitForURL(own.address(`/activity?agent=${agent.id}`));
+    await own.page.getByText('denied-to-it').first().waitFor();
   });
 
   test('that there is none of is said to be not there', async () => {

@@ -5,6 +5,7 @@ import { grantsQuery } from '../api/queries.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { List, ROW_LINK } from '../parts/list.tsx';
 import { notify } from '../parts/notice.tsx';
+import { shellWord } from '../parts/shell-word.ts';
 import { Time } from '../parts/time.tsx';
 import { ExpiryField, GrantFields, createGrant, grantedText, termsIn } from './grant-form.tsx';
 import { TabHeading } from './tab-heading.tsx';
@@ -140,7 +141,3 @@ function Row({ agent, grant }: { readonly agent: Schemas['Agent']; readonly gran
     </>
   );
 }
-
-/** A name as a shell takes it for one word, whatever is in it. */
-const shellWord = (text: string): string =>
-  /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Schemas, answerOf, api } from '../api/client.ts';
 import { policyNamesQuery } from '../api/queries.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { SelectField, TextField, textOf } from '../parts/form.tsx';
+import { ROW_LINK } from '../parts/list.tsx';
 import { notify } from '../parts/notice.tsx';
 import { usePaused } from '../parts/use-paused.ts';
+import { RULE_NAMES, type RuleType } from '../policies/rule-words.ts';
 import { TabHeading } from './tab-heading.tsx';
 
 interface OfAgent {
@@ -27,7 +30,8 @@ export function AgentPolicies({ agent }: OfAgent) {
           No policy is attached to the agent itself.{' '}
           {agent.status !== 'deleted' && (
             <>
-              To attach one: <code>svault policies attach POLICY --agent {agent.id}</code>
+              To make one, see <Link to="/policies/new">New policy</Link>; to attach one:{' '}
+              <code>svault policies attach POLICY --agent {agent.id}</code>
             </>
           )}
         </p>
@@ -40,9 +44,12 @@ export function AgentPolicies({ agent }: OfAgent) {
             >
               <div className="min-w-0 wrap-anywhere">
                 <p className="font-medium">
-                  <bdi>{policy.name}</bdi> {!policy.enabled && <span className="text-warn">Off</span>}
+                  <Link {...ROW_LINK} to="/policies/$id" params={{ id: policy.id }}>
+                    <bdi>{policy.name}</bdi>
+                  </Link>{' '}
+                  {!policy.enabled && <span className="text-warn">Off</span>}
                 </p>
-                <p className="text-sm text-dim">{policy.ruleTypes.join(', ')}</p>
+                <p className="text-sm text-dim">{policy.ruleTypes.map(ruleName).join(', ')}</p>
               </div>
               {agent.status !== 'deleted' && <DetachPolicy agent={agent} policy={policy} />}
             </li>
@@ -52,6 +59,9 @@ export function AgentPolicies({ agent }: OfAgent) {
     </>
   );
 }
+
+const ruleName = (type: string): string =>
+  Object.hasOwn(RULE_NAMES, type) ? RULE_NAMES[type as RuleType] : type;
 
 function AttachPolicy({ agent: { id, policies } }: OfAgent) {
   return (

@@ -126,11 +126,11 @@ export const agentSessionsQuery = (agentId: string, cursor: string | undefined) 
     placeholderData: keepPreviousData,
   });
 
-/** The newest events of an agent. */
-export const agentEventsQuery = (agentId: string) =>
+/** Requests for credentials of one agent. */
+export const agentSeriesQuery = (agentId: string) =>
   queryOptions({
-    queryKey: ['audit', { agentId }],
+    queryKey: ['overview', 'series', agentId],
     queryFn: ({ signal }) =>
-      answerOf(api.GET('/api/audit', { signal, params: { query: { agentId, limit: 20 } } })),
+      answerOf(api.GET('/api/overview/series', { signal, params: { query: { agentId } } })),
     refetchInterval: FRESH_MS,
   });
