@@ -23,6 +23,9 @@ export function isExpired(grant: Pick<Grant, 'grantExpiresAt'>, now: string): bo
   return grant.grantExpiresAt !== undefined && grant.grantExpiresAt <= now;
 }
 
+/** A count of grants for a list reads no more. */
+export const GRANTS_COUNTED_UP_TO = 1_000;
+
 export interface GrantStore {
   /** At most one per agent and service: throws where there is one already. */
   addAll(grants: readonly Grant[]): Promise<void>;
@@ -37,6 +40,15 @@ export interface GrantStore {
   list(vaultId: Id<'vlt'>, agentId: Id<'agt'>, page: PageRequest): Promise<Page<Grant>>;
   /** By agent and service name; the whole account's. */
   listAll(vaultId: Id<'vlt'>, page: PageRequest): Promise<Page<Grant>>;
+  /**
+   * How many grants each agent, by its id, or each service, by its name, has; expired ones too. Without those that have none,
+   * and up to {@link GRANTS_COUNTED_UP_TO}.
+   */
+  countsOf(
+    vaultId: Id<'vlt'>,
+    by: 'agent' | 'service',
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, number>>;
   /** Writes the expiry and the refresh policy. */
   updateTerms(grant: Pick<Grant, 'vaultId' | 'id' | 'grantExpiresAt' | 'refreshPolicy'>): Promise<void>;
   /** @returns whether it was there */

@@ -27,6 +27,28 @@ async function storeSecret({ url, ticket }: { url: string; ticket: string }, val
   return response.status;
 }
 
+test('lists of agents and tokens say how many grants each has', async () => {
+  for (const name of ['counted one', 'counted two']) expect((await create(name)).status).toBe(201);
+  const ids: string[] = [];
+  for (const services of [['counted one'], ['counted one', 'counted two'], []]) {
+    const { json } = await admin('POST', '/api/agents', { body: { name: uniqueName('counted') } });
+    ids.push(json.agent.id);
+    for (const serviceName of services)
+      await admin('POST', `/api/agents/${json.agent.id}/grants`, { body: { serviceName } });
+  }
+  const listed = async (path: string): Promise<unknown[]> =>
+    (await admin('GET', `${path}?name=counted`)).json.items.map((item: { grants: unknown }) => item.grants);
+  expect(await listed('/api/tokens')).toEqual([2, 1]);
+  expect((await admin('GET', '/api/tokens/counted%20one')).json.grants).toBe(2);
+  const agents = (await admin('GET', '/api/agents?name=counted')).json.items as {
+    id: string;
+    grants: number;
+  }[];
+  expect(new Map(agents.map(({ id, grants }) => [id, grants]))).toEqual(
+    new Map(ids.map((id, at) => [id, at < 2 ? at + 1 : 0])),
+  );
+});
+
 describe('POST /api/tokens', () => {
   test('a new token comes with a ticket that stores its credential at the webhook once', async () => {
     const made = await create('github', { notes: 'two\nlines', tags: ['ci', 'prod'] });

@@ -1667,6 +1667,8 @@ export interface components {
                 notes: string;
                 tags: string[];
                 folderIds: string[];
+                /** @description How many grants it has, expired ones too; 1000 stands for itself or more */
+                grants?: number;
                 /**
                  * Format: date-time
                  * @example 2026-11-20T12:00:00.000Z
@@ -1683,6 +1685,15 @@ export interface components {
                  * @example 2026-11-20T12:00:00.000Z
                  */
                 upstreamRejectedAt?: string;
+                /** @description Scheduled refreshes that failed in a row, and when the next one is tried */
+                refresh?: {
+                    failures: number;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T12:00:00.000Z
+                     */
+                    nextAt: string;
+                };
             }[];
             folders: components["schemas"]["Folder"][];
             policies: components["schemas"]["Policy"][];
@@ -2054,6 +2065,27 @@ export interface components {
             rateLimited: number;
             errors: number;
         };
+        ListedAgent: {
+            /** @example agt_… */
+            id: string;
+            name: string;
+            description: string;
+            /** @enum {string} */
+            status: "active" | "suspended" | "deleted";
+            ownerId: string;
+            mcpEnabled: boolean;
+            sealingKeyThumbprint?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            createdAt: string;
+            lastUsedAt: string | null;
+            /** @description The first characters of its key */
+            keyPrefix: string;
+            /** @description How many grants it has, expired ones too; 1000 stands for itself or more */
+            grants: number;
+        };
         AgentDetail: {
             /** @example agt_… */
             id: string;
@@ -2095,6 +2127,8 @@ export interface components {
             notes: string;
             tags: string[];
             folderIds: string[];
+            /** @description How many grants it has, expired ones too; 1000 stands for itself or more */
+            grants?: number;
             /**
              * Format: date-time
              * @example 2026-11-20T12:00:00.000Z
@@ -2111,6 +2145,15 @@ export interface components {
              * @example 2026-11-20T12:00:00.000Z
              */
             upstreamRejectedAt?: string;
+            /** @description Scheduled refreshes that failed in a row, and when the next one is tried */
+            refresh?: {
+                failures: number;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T12:00:00.000Z
+                 */
+                nextAt: string;
+            };
             /** @description What the webhook holds; absent when it holds none or does not answer at once */
             webhook?: {
                 serviceName: string;
@@ -4785,7 +4828,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["Agent"][];
+                        items: components["schemas"]["ListedAgent"][];
                         /** @description Opaque; absent when nothing is left */
                         nextCursor?: string;
                     };

@@ -18,7 +18,7 @@ import { attachmentSchema, policySchema, toAttachmentView, toPolicyView } from '
 import { providerSchema, toProviderView } from './providers.ts';
 import { proxySchema } from './proxies.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
-import { toTokenView, tokenSchema } from './tokens.ts';
+import { toTokenView, tokenSchema } from './token-view.ts';
 
 /** What the document says once, before its lists. */
 const exportHeadSchema = z.object({

@@ -14,6 +14,7 @@ import {
 } from '../../management/agents.ts';
 import type { Needs } from './dependencies.ts';
 import {
+  grantCountSchema,
   idParams,
   nameSchema,
   namedPageQuery,
@@ -21,7 +22,6 @@ import {
   pageSchema,
   textSchema,
   timeSchema,
-  viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
@@ -39,6 +39,8 @@ export const agentSchema = z
     keyPrefix: z.string().meta({ description: 'The first characters of its key' }),
   })
   .meta({ id: 'Agent' });
+
+const listedAgentSchema = agentSchema.extend({ grants: grantCountSchema }).meta({ id: 'ListedAgent' });
 
 const agentDetailSchema = agentSchema
   .extend({
@@ -100,7 +102,7 @@ export function createAgentRoutes({
   clock,
   masterKeys,
   stores,
-}: Needs<'clock' | 'masterKeys', 'agents' | 'policies'>): ManagementRoute[] {
+}: Needs<'clock' | 'masterKeys', 'agents' | 'grants' | 'policies'>): ManagementRoute[] {
   const shared = { tag: 'Agents', role: 'member' } as const;
   const byId = { ...shared, params: idParams('agt') } as const;
   const agent = { status: 200, schema: agentSchema } as const;
@@ -120,9 +122,17 @@ export function createAgentRoutes({
       operation: 'listAgents',
       summary: 'List agents, oldest first; deleted ones only when asked for',
       query: z.strictObject({ ...namedPageQuery, status: z.enum(AGENT_STATUSES).optional() }),
-      response: { status: 200, schema: pageSchema(agentSchema) },
-      handle: ({ actor, query }) =>
-        viewOfPage(stores.agents.list(actor.vaultId, query.status, namedPageRequest(query)), toAgentView),
+      response: { status: 200, schema: pageSchema(listedAgentSchema) },
+      handle: async ({ actor: { vaultId }, query }) => {
+        const page = await stores.agents.list(vaultId, query.status, namedPageRequest(query));
+        const ids = page.items.map(({ id }) => id);
+        const counts = await stores.grants.countsOf(vaultId, 'agent', ids);
+        const items = page.items.map((each) => ({
+          ...toAgentView(each),
+          grants: counts.get(each.id) ?? 0,
+        }));
+        return { ...page, items };
+      },
     }),
     defineRoute('GET /api/agents/{id}', {
       ...byId,

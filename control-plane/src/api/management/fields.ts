@@ -3,6 +3,7 @@ import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
 import { z } from 'zod';
 import type {} from 'zod-openapi';
 import { invalidArgument } from '../../core/errors.ts';
+import { GRANTS_COUNTED_UP_TO } from '../../core/grant.ts';
 import { nameKey } from '../../core/name.ts';
 import { EMAIL_CHARACTERS } from '../../core/user.ts';
 import { type NamedPageRequest, type Page, type PageRequest, readCursor } from '../../core/paging.ts';
@@ -139,6 +140,11 @@ export async function viewOfPage<T, View>(
   const { items, ...rest } = await page;
   return { items: items.map((item) => viewOf(item)), ...rest };
 }
+
+/** In lists, so that no one asks for each of their items. */
+export const grantCountSchema = z.int().meta({
+  description: `How many grants it has, expired ones too; ${GRANTS_COUNTED_UP_TO} stands for itself or more`,
+});
 
 /** `{ items, nextCursor? }` */
 export function pageSchema<T extends z.ZodType>(

@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import { TOKEN_TYPES, thumbprintSchema, tokenMetadataSchema } from '@svault/shared/schemas';
+import { TOKEN_TYPES, thumbprintSchema } from '@svault/shared/schemas';
 import { z } from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { findEvents } from '../../audit/events-query.ts';
@@ -8,7 +8,7 @@ import { ApiError, notFound } from '../../core/errors.ts';
 import type { TokenMetadata } from '../../core/token.ts';
 import { createToken, removeToken, updateToken } from '../../management/tokens.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
-import { REMOVALS, type WebhookToken } from '../../webhook/token-metadata.ts';
+import { REMOVALS } from '../../webhook/token-metadata.ts';
 import { auditPageSchema, toAuditView } from './audit-view.ts';
 import { logPageRequest } from './audit.ts';
 import type { Needs } from './dependencies.ts';
@@ -27,6 +27,7 @@ import {
   viewOfPage,
 } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
+import { toTokenView, tokenSchema } from './token-view.ts';
 
 const editable = {
   displayName: lineSchema(200).optional(),
@@ -34,27 +35,6 @@ const editable = {
   notes: textSchema(10_000).optional(),
   tags: uniqueList(lineSchema(50), 20).optional(),
 };
-
-export const tokenSchema = z
-  .object({
-    serviceName: z.string(),
-    tokenType: z.enum(TOKEN_TYPES),
-    displayName: z.string(),
-    description: z.string(),
-    notes: z.string(),
-    tags: z.array(z.string()),
-    folderIds: z.array(z.string()),
-    createdAt: timeSchema,
-    updatedAt: timeSchema,
-    upstreamRejectedAt: timeSchema.optional().meta({
-      description:
-        'Since when an upstream of a proxy answers 401 to it; absent after a success, or once it is stored anew',
-    }),
-    webhook: tokenMetadataSchema
-      .optional()
-      .meta({ description: 'What the webhook holds; absent when it holds none or does not answer at once' }),
-  })
-  .meta({ id: 'Token' });
 
 const newTokenSchema = z
   .strictObject({ serviceName: serviceNameSchema, tokenType: z.enum(TOKEN_TYPES), ...editable })
@@ -101,29 +81,6 @@ const storeTicketRequestSchema = z.strictObject({
   }),
 });
 
-/** The members of a token's view that are not its metadata. */
-interface TokenSurroundings {
-  readonly folderIds?: readonly string[] | undefined;
-  readonly webhook?: WebhookToken | undefined;
-}
-
-export function toTokenView(
-  { upstreamRejectedAt, ...token }: TokenMetadata,
-  { folderIds = [], webhook }: TokenSurroundings = {},
-): z.output<typeof tokenSchema> {
-  return {
-    ...token,
-    tags: [...token.tags],
-    folderIds: [...folderIds],
-    ...(isStillRejected(upstreamRejectedAt, webhook) && { upstreamRejectedAt }),
-    webhook,
-  };
-}
-
-/** A credential stored since the rejection has not been presented yet. */
-const isStillRejected = (at: string | undefined, webhook: WebhookToken | undefined): boolean =>
-  at !== undefined && (webhook === undefined || Date.parse(webhook.updatedAt) <= Date.parse(at));
-
 export function createTokenRoutes({
   clock,
   records,
@@ -132,7 +89,7 @@ export function createTokenRoutes({
   tickets: { ownerCredentialUrl },
 }: Needs<
   'clock' | 'records' | 'storeTickets' | 'tickets',
-  'audit' | 'folders' | 'tokens'
+  'audit' | 'folders' | 'grants' | 'refreshAttempts' | 'tokens'
 >): ManagementRoute[] {
   const shared = { tag: 'Tokens' } as const;
   const byName = { ...shared, params: serviceNameParams } as const;
@@ -143,9 +100,16 @@ export function createTokenRoutes({
     const names = tokens.map(({ serviceName }) => serviceName);
     const folders = await stores.folders.ofTokens(vaultId, names);
     const held = await records.lookUp(vaultId, names);
+    const attempts = await stores.refreshAttempts.ofServices(vaultId, names);
+    const counts = await stores.grants.countsOf(vaultId, 'service', names);
     return tokens.map((token) => {
       const { serviceName: name } = token;
-      return toTokenView(token, { folderIds: folders.get(name), webhook: held.get(name) });
+      return toTokenView(token, {
+        folderIds: folders.get(name),
+        grants: counts.get(name) ?? 0,
+        refresh: attempts.get(name),
+        webhook: held.get(name),
+      });
     });
   };
   const viewOf = async (actor: Actor, token: TokenMetadata) => {

@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { GrantStore } from '../../core/grant.ts';
+import { GRANTS_COUNTED_UP_TO, type GrantStore } from '../../core/grant.ts';
 import type { Schema } from '../schema.ts';
 import {
   all,
   changesRow,
   chunksOf,
+  countsUpTo,
   first,
   ofVault,
   pageBy,
@@ -15,8 +16,11 @@ import {
 } from './queries.ts';
 import { toEntity, toRow } from './rows.ts';
 
+const COUNTED_BY = { agent: 'agent_id', service: 'service_name' } as const;
+
 export function createGrantStore(db: Kysely<Schema>): GrantStore {
-  const grants = (vaultId: Id<'vlt'>) => db.selectFrom('grants').selectAll().where('vault_id', '=', vaultId);
+  const grantsIn = (vaultId: Id<'vlt'>) => db.selectFrom('grants').where('vault_id', '=', vaultId);
+  const grants = (vaultId: Id<'vlt'>) => grantsIn(vaultId).selectAll();
   const remove = (vaultId: Id<'vlt'>) => db.deleteFrom('grants').where('vault_id', '=', vaultId);
   return {
     addAll: async (added) => {
@@ -44,6 +48,8 @@ export function createGrantStore(db: Kysely<Schema>): GrantStore {
           .where('vault_id', '=', vaultId)
           .where('id', '=', id),
       ),
+    countsOf: (vaultId, by, keys) =>
+      countsUpTo(db, keys, (key) => grantsIn(vaultId).where(COUNTED_BY[by], '=', key), GRANTS_COUNTED_UP_TO),
     remove: (vaultId, id) => changesRow(remove(vaultId).where('id', '=', id)),
     removeAll: async (vaultId, ids) => {
       for (const chunk of chunksOf(ids))

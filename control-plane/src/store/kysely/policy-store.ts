@@ -14,6 +14,7 @@ import type { Schema } from '../schema.ts';
 import {
   all,
   changesRow,
+  countsUpTo,
   first,
   nameContains,
   ofVault,
@@ -163,25 +164,13 @@ export function createPolicyStore(db: Kysely<Schema>): PolicyStore {
         page,
         (row) => ({ type: row.target_type, id: row.target_id }),
       ),
-    attachmentCounts: async (policyIds, upTo) => {
-      // A limit for each policy, so that one that is attached everywhere costs no more.
-      const counted = (id: Id<'pol'>) =>
-        db
-          .selectFrom((inner) =>
-            inner
-              .selectFrom('policy_attachments')
-              .select('policy_id')
-              .where('policy_id', '=', id)
-              .limit(upTo)
-              .as('some'),
-          )
-          .select(({ fn }) => ['policy_id', fn.countAll<number>().as('count')])
-          .groupBy('policy_id');
-      const rows = await rowsOfChunks(policyIds, (ids) =>
-        ids.slice(1).reduce((all, id) => all.unionAll(counted(id)), counted(ids[0] as Id<'pol'>)),
-      );
-      return new Map(rows.map(({ policy_id: id, count }) => [id, count]));
-    },
+    attachmentCounts: (policyIds, upTo) =>
+      countsUpTo(
+        db,
+        policyIds,
+        (id) => db.selectFrom('policy_attachments').where('policy_id', '=', id),
+        upTo,
+      ),
     countOf: async (vaultId, target) => {
       const { count } = await attachedTo(vaultId, target)
         .select(({ fn }) => fn.countAll<number>().as('count'))

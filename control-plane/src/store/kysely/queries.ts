@@ -136,6 +136,30 @@ export async function countUpTo<Table extends keyof Schema>(
   return rows;
 }
 
+/**
+ * The number of rows of each key, read no further than `upTo` for each of them; without keys that have none.
+ *
+ * @param rowsOf the rows of a key, in which nothing is selected
+ */
+export async function countsUpTo<Table extends keyof Schema, Key extends string>(
+  db: Kysely<Schema>,
+  keys: readonly Key[],
+  rowsOf: (key: Key) => SelectQueryBuilder<Schema, Table, object>,
+  upTo: number,
+): Promise<ReadonlyMap<Key, number>> {
+  const counted = (key: Key) => {
+    const some = rowsOf(key).select(sql.lit(1).as('one')).limit(upTo);
+    return sql`SELECT cast(${key} AS text) AS key, count(*) AS rows FROM ${some} AS looked_at`;
+  };
+  const counts = await rowsOfChunks(keys, (chunk) => ({
+    execute: async () => {
+      const union = sql.join(chunk.map(counted), sql` UNION ALL `);
+      return (await sql<{ key: Key; rows: number }>`${union}`.execute(db)).rows;
+    },
+  }));
+  return new Map(counts.filter(({ rows }) => rows > 0).map(({ key, rows }) => [key, rows]));
+}
+
 /** Largest first. A statement's text has a parameter for each value, so few sizes make few prepared statements. */
 const SIZES = [100, 10, 1] as const;
 
