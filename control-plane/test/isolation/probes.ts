@@ -116,7 +116,11 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     // Or a cursor of their list would lead to a token of that name in one's own.
     restore: ({ call }, said) => call('DELETE', `/api/tokens/${said['body.serviceName'] as string}`),
   },
-  listTokens: [PAGE, { names: { 'query.name': 'token' } }],
+  listTokens: [
+    PAGE,
+    { names: { 'query.name': 'token' } },
+    { names: { 'query.folderId': 'folder' }, silent: ['query.tokenType'] },
+  ],
   getToken: TOKEN,
   updateToken: {
     ...TOKEN,
@@ -154,7 +158,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   // A number is a position in one's own log.
   streamAuditEvents: { says: { 'query.after': 0 } },
 
-  listSessions: PAGE,
+  listSessions: [PAGE, { names: { 'query.agentId': 'agent' } }],
   endSession: [{ names: { 'path.id': 'session' } }, { names: { 'path.id': 'oauthSession' } }],
   createAdminKey: { says: { 'body.name': 'n' } },
   listAdminKeys: PAGE,
@@ -257,6 +261,8 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     names: { 'query.agentId': 'agent' },
     silent: ['query.bucket', 'query.from', 'query.to'],
   },
+  // What another account's caller has used: "one account's requests use up nothing of the other's".
+  getLimits: { silent: ['query.callerId'] },
   listLockouts: NOTHING,
   getSetup: NOTHING,
   markSetupStep: { says: { 'path.step': 'bind-webhook' }, silent: ['body.state'] },
