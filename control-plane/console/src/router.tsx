@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { AGENT_TABS, type AgentTab } from './agents/tabs.ts';
 import type { AgentPage } from './api/queries.ts';
+import type { ProxyPage } from './connect/queries.ts';
 import type { CredentialPage } from './credentials/queries.ts';
 import { type LogFilter, readFilter } from './events/log-filter.ts';
 import { Home } from './home/home.tsx';
@@ -125,6 +126,25 @@ const reachRoute = createRoute({
   component: lazyRouteComponent(() => import('./reach/reach.tsx'), 'ReachScreen'),
 });
 
+const connectRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/connect',
+  validateSearch: (search): ProxyPage => textsOf(search, 'name', 'cursor'),
+  component: lazyRouteComponent(() => import('./connect/proxy-list.tsx'), 'ConnectScreen'),
+});
+
+const newProxyRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/connect/new',
+  component: lazyRouteComponent(() => import('./connect/new-proxy.tsx'), 'NewProxy'),
+});
+
+const proxyRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/connect/$id',
+  component: lazyRouteComponent(() => import('./connect/proxy-detail.tsx'), 'ProxyDetail'),
+});
+
 /** The members of an address that a screen reads, where they are texts. */
 const textsOf = <Name extends string>(
   search: Record<string, unknown>,
@@ -218,6 +238,9 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       reachRoute,
       activityRoute,
       eventRoute,
+      connectRoute,
+      newProxyRoute,
+      proxyRoute,
     ]),
     context: { queryClient },
     defaultPreload: 'intent',

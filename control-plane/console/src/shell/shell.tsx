@@ -17,6 +17,7 @@ const SCREENS: readonly {
   { to: '/credentials', name: 'Credentials' },
   { to: '/reach', name: 'Reach' },
   { to: '/policies', name: 'Policies' },
+  { to: '/connect', name: 'Connect' },
   { to: '/activity', name: 'Activity' },
   { to: '/webhook', name: 'Webhook' },
   { to: '/people', name: 'People', role: 'admin' },

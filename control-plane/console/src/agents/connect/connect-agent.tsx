@@ -2,11 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { grantsQuery } from '../../api/queries.ts';
-import { OneTimeValue, Snippet } from '../../parts/copy.tsx';
+import { Choice } from '../../parts/choice.tsx';
+import { OneTimeValue } from '../../parts/copy.tsx';
+import { Steps } from '../../parts/steps.tsx';
 import { RevealKey } from '../agent-key.tsx';
 import { McpSwitch } from '../mcp-switch.tsx';
 import { TabHeading } from '../tab-heading.tsx';
-import { CLIENTS, type Step } from './snippets.ts';
+import { CLIENTS } from './snippets.ts';
 
 /** What stands for a key that is not shown. */
 const NO_KEY = 'svagent_…';
@@ -79,40 +81,6 @@ export function Connect(props: { readonly agent: Schemas['Agent']; readonly apiK
   );
 }
 
-/** One of a few, all of which are seen. */
-function Choice(props: {
-  readonly legend: string;
-  readonly name: string;
-  readonly options: readonly (readonly [value: string, text: string])[];
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}) {
-  const { legend, name, options, value, onChange } = props;
-  return (
-    <fieldset>
-      <legend className="text-sm text-dim">{legend}</legend>
-      <div className="mt-1 flex flex-wrap gap-1.5">
-        {options.map(([option, text]) => (
-          <label
-            key={option}
-            className="cursor-pointer rounded-md border border-line px-2.5 py-1 text-[0.925rem] has-checked:border-accent has-checked:bg-accent/10 has-checked:font-medium has-checked:text-accent has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
-          >
-            <input
-              type="radio"
-              name={name}
-              value={option}
-              checked={option === value}
-              onChange={() => onChange(option)}
-              className="sr-only"
-            />
-            {text}
-          </label>
-        ))}
-      </div>
-    </fieldset>
-  );
-}
-
 function McpIsOff({ agent }: { readonly agent: Schemas['Agent'] }) {
   return (
     <div className="flex flex-wrap items-center justify-between gap-3 rounded-md border border-warn px-3 py-2">
@@ -149,22 +117,5 @@ function ServiceChoice(props: {
         ))}
       </select>
     </label>
-  );
-}
-
-function Steps({ steps }: { readonly steps: readonly Step[] }) {
-  return (
-    <ol className="grid grid-cols-[minmax(0,1fr)] gap-4">
-      {steps.map(({ says, text }, index) => (
-        <li key={says} className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
-          <p>
-            {steps.length > 1 && <span className="mr-1.5 text-dim">{index + 1}.</span>}
-            {says}
-            {text !== undefined && ':'}
-          </p>
-          {text !== undefined && <Snippet text={text} what={says} />}
-        </li>
-      ))}
-    </ol>
   );
 }

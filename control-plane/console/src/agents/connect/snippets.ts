@@ -1,5 +1,6 @@
 import nodeProgram from './agent.mjs.txt?raw';
 import pythonProgram from './agent.py.txt?raw';
+import type { Step } from '../../parts/steps.tsx';
 
 /** What a snippet is about. */
 export interface SnippetFacts {
@@ -8,12 +9,6 @@ export interface SnippetFacts {
   /** The key of the agent, or what stands for it. */
   readonly key: string;
   readonly service: string;
-}
-
-/** One thing to do: a sentence, and the text to paste. */
-export interface Step {
-  readonly says: string;
-  readonly text?: string;
 }
 
 /** A program that can act as an agent, and how it is let in. The same texts are in `docs/guides`; a test compares them. */
@@ -31,7 +26,7 @@ export interface Client {
 
 const mcpAddress = ({ origin }: SnippetFacts): string => `${origin}/api/agents/mcp`;
 
-const ALLOW = 'A browser opens: choose this agent, and allow it.';
+const ALLOW = 'A browser opens: choose the agent, and allow it.';
 
 const setKey = ({ key }: SnippetFacts): Step => ({
   says: 'Set the key in the terminal that starts it',

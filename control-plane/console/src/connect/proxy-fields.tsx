@@ -1,0 +1,200 @@
+import { useQuery } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { ApiFailure, answerOf, api } from '../api/client.ts';
+import { credentialNamesQuery } from '../api/queries.ts';
+import { CheckField, SelectField, TextAreaField, TextField, textOf } from '../parts/form.tsx';
+import { usePaused } from '../parts/use-paused.ts';
+import { type Proxy, agentNamesQuery } from './queries.ts';
+
+const KINDS = [
+  ['Token', 'A credential, which the webhook puts into each call'],
+  ['sv_session', 'A session of an agent, for this upstream alone'],
+] as const;
+
+const DEFAULT_HEADERS = 'Authorization: Bearer ${TOKEN}';
+
+/** What a proxy is. @param props.proxy one that is changed; its kind stays */
+export function ProxyFields(props: {
+  readonly proxy?: Proxy | undefined;
+  /** Of the agent that the proxy acts for. */
+  readonly agentName?: string | undefined;
+}) {
+  const { proxy, agentName = '' } = props;
+  const [kind, setKind] = useState<Proxy['upstreamAuthType']>(proxy?.upstreamAuthType ?? 'Token');
+  return (
+    <>
+      <TextField
+        name="name"
+        label="Name"
+        hint="Such as github. No two active proxies have one name."
+        required
+        maxLength={100}
+        defaultValue={proxy?.name}
+      />
+      <TextField
+        name="upstreamUrl"
+        label="MCP server"
+        hint="Its address, such as https://mcp.example.com/mcp. Without secrets: those are credentials."
+        required
+        inputMode="url"
+        spellCheck={false}
+        maxLength={2_048}
+        defaultValue={proxy?.upstreamUrl}
+        check={addressProblem}
+      />
+      {proxy === undefined && (
+        <SelectField
+          name="upstreamAuthType"
+          label="The server gets"
+          options={KINDS}
+          onChange={({ target }) => setKind(target.value === 'Token' ? 'Token' : 'sv_session')}
+        />
+      )}
+      {kind === 'Token' && (
+        <>
+          <CredentialField defaultValue={proxy?.serviceName} />
+          <CheckField
+            name="allowMissing"
+            label="Allow a name that no credential has yet"
+            hint="Calls fail until the credential is stored."
+          />
+        </>
+      )}
+      <AgentField kind={kind} defaultValue={agentName} />
+      <TextAreaField
+        name="headerTemplates"
+        label="Headers"
+        hint={
+          kind === 'Token'
+            ? 'Sent along with each call, one a line. ${TOKEN} stands for the credential.'
+            : 'Optional: sent along with each call, one a line.'
+        }
+        rows={3}
+        spellCheck={false}
+        className="font-mono text-sm"
+        key={kind}
+        defaultValue={headersText(proxy) ?? (kind === 'Token' ? DEFAULT_HEADERS : '')}
+      />
+    </>
+  );
+}
+
+/** What is wrong with an address, as far as a browser can say. */
+function addressProblem(text: string): string | undefined {
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return 'This is no web address such as https://mcp.example.com/mcp.';
+  if (url.username !== '' || url.password !== '')
+    return 'The address has a password in it: store it as a credential.';
+  return undefined;
+}
+
+function CredentialField({ defaultValue }: { readonly defaultValue: string | undefined }) {
+  const list = useId();
+  const [typed, setTyped] = useState('');
+  const { data } = useQuery(credentialNamesQuery(usePaused(typed)));
+  return (
+    <>
+      <TextField
+        name="serviceName"
+        label="Credential"
+        required
+        maxLength={128}
+        list={list}
+        defaultValue={defaultValue}
+        onChange={({ target }) => setTyped(target.value)}
+      />
+      <datalist id={list}>
+        {data?.items.map(({ serviceName }) => (
+          <option key={serviceName} value={serviceName} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+function AgentField(props: { readonly kind: Proxy['upstreamAuthType']; readonly defaultValue: string }) {
+  const { kind, defaultValue } = props;
+  const list = useId();
+  const [typed, setTyped] = useState('');
+  const { data } = useQuery(agentNamesQuery(usePaused(typed)));
+  return (
+    <>
+      <TextField
+        name="agentId"
+        label={kind === 'Token' ? 'Agent (optional)' : 'Agent'}
+        hint={
+          kind === 'Token'
+            ? 'While this agent is not active, calls are denied with AGENT_INACTIVE.'
+            : 'Whom the session acts as.'
+        }
+        required={kind === 'sv_session'}
+        maxLength={100}
+        list={list}
+        defaultValue={defaultValue}
+        onChange={({ target }) => setTyped(target.value)}
+      />
+      <datalist id={list}>
+        {data?.items.map(({ id, name }) => (
+          <option key={id} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+const headersText = (proxy: Proxy | undefined): string | undefined =>
+  proxy &&
+  Object.entries(proxy.headerTemplates ?? {})
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+
+/** Members of a proxy, from the fields of `ProxyFields`. @throws ApiFailure that names the fields */
+export async function proxyIn(values: FormData) {
+  const [name, upstreamUrl, serviceName, agent] = ['name', 'upstreamUrl', 'serviceName', 'agentId'].map(
+    (field) => textOf(values, field).trim(),
+  ) as [string, string, string, string];
+  return {
+    ...{ name, upstreamUrl },
+    serviceName: serviceName === '' ? undefined : serviceName,
+    allowMissing: values.has('allowMissing') ? true : undefined,
+    agentId: agent === '' ? undefined : await agentIdOf(agent),
+    headerTemplates: headersIn(textOf(values, 'headerTemplates')),
+  };
+}
+
+async function agentIdOf(name: string): Promise<string> {
+  const { items } = await answerOf(api.GET('/api/agents', { params: { query: { name, limit: 100 } } }));
+  const agent = items.find((one) => one.name.toLowerCase() === name.toLowerCase());
+  if (agent === undefined) throw besideField('agentId', 'No active or suspended agent has this name.');
+  return agent.id;
+}
+
+function headersIn(text: string): Readonly<Record<string, string>> | undefined {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length === 0) return undefined;
+  return Object.fromEntries(
+    lines.map((line, index) => {
+      const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(\S.*?)\s*$/.exec(line) ?? [];
+      if (name === undefined || value === undefined)
+        throw besideField('headerTemplates', `Line ${index + 1} is not NAME: VALUE.`);
+      return [name, value];
+    }),
+  );
+}
+
+/** The API names members; a form has fields. A name that is taken is answered as a conflict. */
+export function placed(error: unknown): never {
+  if (!(error instanceof ApiFailure)) throw error;
+  if (error.code === 'CONFLICT' && /name/i.test(error.message))
+    throw besideField('name', 'Another active proxy has this name.');
+  const issues = error.issues.map(({ path, message }) => {
+    const [field = '', ...member] = path.split('.');
+    return { path: field, message: [...member, message].join(' ') };
+  });
+  throw new ApiFailure(error.status, { error: error.message, code: error.code, issues });
+}
+
+export const besideField = (path: string, message: string): ApiFailure =>
+  new ApiFailure(422, { error: message, code: 'INVALID_ARGUMENT', issues: [{ path, message }] });

@@ -1,0 +1,208 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { randomToken } from '@svault/shared';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { McpUpstream } from '../proxy-clients/gate.ts';
+import { startUpstreamV2 } from '../proxy-clients/upstream-v2.ts';
+import { HOSTILE_NAMES, useConsole } from '../support/console.ts';
+import { storeOn } from '../support/pair-agents.ts';
+import { uniqueName } from '../support/unique-name.ts';
+
+const own = useConsole();
+const SECRET = `secret-of-the-upstream-${randomToken(16)}`;
+let upstream: McpUpstream;
+beforeAll(async () => {
+  upstream = await startUpstreamV2(SECRET);
+});
+afterAll(() => upstream?.close());
+
+interface ServerEntry {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Names of the tools that an MCP client is given with the settings that the console shows. */
+async function toolsBy({ url, headers }: ServerEntry): Promise<readonly string[]> {
+  const client = new Client({ name: 'a client', version: '1.0.0' });
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  await client.connect(transport);
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.map(({ name }) => name);
+}
+
+const field = (label: string) => own.page.getByLabel(label, { exact: true });
+const press = (name: string) => own.page.getByRole('button', { name, exact: true }).click();
+const dialog = () => own.page.getByRole('alertdialog');
+const store = (serviceName: string) =>
+  storeOn(own.service.pair, serviceName, {
+    ...{ tokenType: 'PlainText', value: SECRET, delivery: 'proxy-only' },
+    ...{ allowedHosts: [upstream.origin], allowedHeaders: ['authorization'] },
+  });
+const byKey = (key: string): ServerEntry => ({
+  url: own.address('/api/proxy/mcp'),
+  headers: { Authorization: `Bearer ${key}` },
+});
+const makeProxy = async (body: object) => {
+  const settings = { upstreamUrl: upstream.url, allowMissing: true, ...body };
+  const { status, json } = await own.service.admin('POST', '/api/proxies', { body: settings });
+  expect([status, json.code]).toEqual([201, undefined]);
+  return json as { proxy: { id: string; name: string }; key: string };
+};
+
+describe('Connect', () => {
+  test('says first how Claude Code is let in, with the command for this control plane, by browser or by key', async () => {
+    await own.open('/');
+    await own.page.getByRole('link', { name: 'Connect', exact: true }).click();
+    await own.page.getByRole('heading', { name: 'Let Claude Code in' }).waitFor();
+    const command = `claude mcp add --scope user --transport http svault ${own.address('/api/agents/mcp')}`;
+    expect(await own.page.getByRole('group', { name: 'Add the MCP server', exact: true }).textContent()).toBe(
+      command,
+    );
+    await own.page.getByText('No proxy yet.').waitFor();
+    await own.expectSound('connect-empty');
+    await own.page.getByRole('radio', { name: 'With the key of an agent' }).check({ force: true });
+    expect(
+      await own.page.getByRole('group', { name: 'Add the MCP server with the key' }).textContent(),
+    ).toContain(`${command} --header "Authorization: Bearer $KEY"`);
+    await own.page.getByRole('radio', { name: 'VS Code' }).check({ force: true });
+    await own.page.getByRole('heading', { name: 'Let VS Code in' }).waitFor();
+    expect(await own.page.locator('main pre').first().textContent()).toContain(
+      own.address('/api/agents/mcp'),
+    );
+    await own.expectSound('connect-vs-code');
+  });
+
+  test('creates a proxy whose key an MCP client uses, reveals the key again, and revokes it, as a member', async () => {
+    const [name, serviceName] = [uniqueName('proxy'), uniqueName('s')];
+    await store(serviceName);
+    await own.open('/connect', await own.sessionOf('member'));
+    await own.page.getByRole('link', { name: 'New proxy' }).click();
+    await field('Name').fill(name);
+    await field('MCP server').fill(upstream.url);
+    await field('Credential').fill(serviceName);
+    await press('Create');
+    await own.page.getByRole('heading', { name: `${name} is created` }).waitFor();
+    const key = (await own.page.getByRole('group', { name: 'Its key' }).textContent()) ?? '';
+    expect(key).toMatch(/^mcp_/);
+    const command = await own.page
+      .getByRole('group', { name: 'Add the MCP server', exact: true })
+      .textContent();
+    expect(command).toContain(`MCP_KEY=${key}\n`);
+    expect(command).toContain(own.address('/api/proxy/mcp'));
+    await own.expectSound('connect-created');
+    expect(await toolsBy(byKey(key))).toContain('echo');
+
+    await own.page.getByRole('link', { name: 'Open the proxy' }).click();
+    await own.page.getByRole('heading', { name }).waitFor();
+    expect(await own.page.content()).not.toContain(key);
+    await own.expectSound('connect-proxy');
+    await press('Reveal the key');
+    await own.page.getByRole('group', { name: 'The key' }).waitFor();
+    expect(await own.page.getByRole('group', { name: 'The key' }).textContent()).toBe(key);
+    await press('Hide the key');
+    expect(await own.page.content()).not.toContain(key);
+
+    await press('Revoke');
+    await dialog().getByText('is denied with').waitFor();
+    await own.expectSound('connect-revoke');
+    await dialog().getByRole('button', { name: 'Revoke' }).click();
+    await own.page.getByText('Revoked', { exact: true }).waitFor();
+    await expect(toolsBy(byKey(key))).rejects.toThrow();
+    await press('Delete');
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await own.page.getByRole('heading', { name: 'Connect', exact: true }).waitFor();
+    await own.page.getByText('The proxy is deleted.').waitFor();
+    expect(await own.page.getByRole('link', { name }).count()).toBe(0);
+  });
+
+  test('says beside each field what is wrong with it, keeps what was typed, and creates nothing', async () => {
+    const taken = (await makeProxy({ name: uniqueName('taken'), serviceName: 'x' })).proxy.name;
+    const count = async () => (await own.service.admin('GET', '/api/proxies?limit=100')).json.items.length;
+    const before = await count();
+    await own.open('/connect/new');
+    await press('Create');
+    expect(await own.page.locator(':focus').getAttribute('name')).toBe('name');
+    await field('Name').fill(taken);
+    await field('MCP server').fill('not an address');
+    await field('Credential').fill('no such credential');
+    await press('Create');
+    await own.page.getByText('This is no web address').waitFor();
+    await field('MCP server').fill('https://mcp.example.com/mcp?api_key=1');
+    await press('Create');
+    await own.page.getByText('must have no query member that is named like a secret').waitFor();
+    expect(await field('MCP server').inputValue()).toBe('https://mcp.example.com/mcp?api_key=1');
+    await field('MCP server').fill('https://mcp.example.com/mcp');
+    await field('Headers').fill('X-Api-Key ${TOKEN}');
+    await press('Create');
+    await own.page.getByText('Line 1 is not NAME: VALUE.').waitFor();
+    await field('Headers').fill('X-Api-Key: a secret');
+    await press('Create');
+    await own.page.getByText('must contain ${TOKEN}').waitFor();
+    await own.expectSound('connect-issues');
+    await field('Headers').fill('X-Api-Key: ${TOKEN}');
+    await field('Agent (optional)').fill('nobody');
+    await press('Create');
+    await own.page.getByText('No active or suspended agent has this name.').waitFor();
+    await field('Agent (optional)').fill('');
+    await press('Create');
+    await own.page.getByText('names no credential of this account').waitFor();
+    await own.page.getByRole('checkbox', { name: 'Allow a name' }).check();
+    await press('Create');
+    await own.page.getByText('Another active proxy has this name.').waitFor();
+    expect(await field('Name').inputValue()).toBe(taken);
+    expect(await count()).toBe(before);
+    own.expectComplaints('status of 409', 'status of 422');
+  });
+
+  test('edits a proxy, sends sessions of an agent, and warns where no call can succeed', async () => {
+    const agent = uniqueName('agent');
+    const { json } = await own.service.admin('POST', '/api/agents', { body: { name: agent } });
+    const serviceName = uniqueName('s');
+    await store(serviceName);
+    const { proxy } = await makeProxy({ name: uniqueName('p'), serviceName: 'missing yet' });
+    await own.open(`/connect/${proxy.id}`);
+    await own.page.getByText('there is no credential of this name.').waitFor();
+    await own.expectSound('connect-warning');
+    await press('Edit');
+    await field('Credential').fill(serviceName);
+    await field('Headers').fill('X-Api-Key: ${TOKEN}');
+    await field('Agent (optional)').fill(agent);
+    await press('Save');
+    await own.page.getByText('X-Api-Key is not among the allowed headers').waitFor();
+    expect((await own.service.admin('GET', `/api/proxies/${proxy.id}`)).json).toMatchObject({
+      ...{ serviceName, agentId: json.agent.id, headerTemplates: { 'X-Api-Key': '${TOKEN}' } },
+    });
+    await press('Edit');
+    await field('MCP server').fill('https://elsewhere.example/mcp');
+    await press('Save');
+    await own.page.getByText('elsewhere.example is not among the allowed hosts').waitFor();
+
+    await own.open('/connect/new');
+    await field('Name').fill(uniqueName('session'));
+    await field('MCP server').fill('https://mcp.example.com/mcp');
+    await field('The server gets').selectOption('sv_session');
+    await field('Agent').fill(agent);
+    await press('Create');
+    await own.page.getByRole('heading', { name: /is created/ }).waitFor();
+    await own.page.getByRole('link', { name: 'Open the proxy' }).click();
+    await own.page.getByRole('link', { name: agent }).waitFor();
+    own.expectComplaints('status of 404');
+  });
+
+  test('shows names that are markup or have no end as text, and makes words of them in commands', async () => {
+    for (const name of HOSTILE_NAMES) await makeProxy({ name, serviceName: name });
+    await own.open('/connect');
+    await own.page.getByRole('link', { name: HOSTILE_NAMES[0] }).waitFor();
+    await own.expectSound('connect-hostile');
+    await own.page.getByRole('link', { name: HOSTILE_NAMES[0] }).click();
+    await own.page.getByRole('heading', { name: HOSTILE_NAMES[0] }).waitFor();
+    expect(
+      await own.page.getByRole('group', { name: 'Add the MCP server', exact: true }).textContent(),
+    ).toContain('--transport http b-onload-alert-1-amp http');
+    expect(await own.page.locator('main b').count()).toBe(0);
+    await own.expectSound('connect-hostile-proxy');
+    await own.page.goto(own.address('/connect/prx_unknown'));
+    await own.page.getByRole('heading', { name: 'There is no page here' }).waitFor();
+    own.expectComplaints('status of 422', 'status of 404');
+  });
+});
