@@ -139,6 +139,12 @@ const newProxyRoute = createRoute({
   component: lazyRouteComponent(() => import('./connect/new-proxy.tsx'), 'NewProxy'),
 });
 
+const importServersRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/connect/import',
+  component: lazyRouteComponent(() => import('./connect/import-servers.tsx'), 'ImportServers'),
+});
+
 const proxyRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/connect/$id',
@@ -240,6 +246,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       eventRoute,
       connectRoute,
       newProxyRoute,
+      importServersRoute,
       proxyRoute,
     ]),
     context: { queryClient },

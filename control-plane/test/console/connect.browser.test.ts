@@ -93,7 +93,7 @@ describe('Connect', () => {
     expect(await toolsBy(byKey(key))).toContain('echo');
 
     await own.page.getByRole('link', { name: 'Open the proxy' }).click();
-    await own.page.getByRole('heading', { name }).waitFor();
+    await own.page.getByRole('button', { name: 'Reveal the key' }).waitFor();
     expect(await own.page.content()).not.toContain(key);
     await own.expectSound('connect-proxy');
     await press('Reveal the key');
@@ -204,5 +204,100 @@ describe('Connect', () => {
     await own.page.goto(own.address('/connect/prx_unknown'));
     await own.page.getByRole('heading', { name: 'There is no page here' }).waitFor();
     own.expectComplaints('status of 422', 'status of 404');
+  });
+});
+
+describe('the import of mcpServers', () => {
+  const importField = () => own.page.getByRole('textbox', { name: 'mcpServers JSON' });
+  const read = async (settings: unknown) => {
+    await importField().fill(typeof settings === 'string' ? settings : JSON.stringify(settings));
+    await press('Read');
+  };
+  const entry = (more: object = {}) => ({
+    ...{ type: 'http', url: upstream.url, headers: { Authorization: `Bearer ${SECRET}` } },
+    ...more,
+  });
+  const settingsOf = async () => {
+    const text = (await own.page.getByRole('group', { name: 'New settings' }).textContent()) ?? '';
+    return { text, servers: JSON.parse(text).mcpServers as Record<string, ServerEntry> };
+  };
+  const names = async (path: string) =>
+    ((await own.service.admin('GET', path)).json.items as { name?: string; serviceName?: string }[]).map(
+      (item) => item.name ?? item.serviceName,
+    );
+
+  test.each(['admin', 'member'] as const)(
+    'as %s: sends the secret to the webhook alone, and gives settings with which an MCP client calls the server',
+    async (role) => {
+      const name = uniqueName('imported');
+      await own.open('/connect', await own.sessionOf(role));
+      await own.page.getByRole('link', { name: 'Import mcpServers' }).click();
+      await own.expectSound('connect-import');
+      const local = { command: 'npx', args: ['server-everything'], env: { KEY: 'a key of a program' } };
+      await read({ mcpServers: { [name]: entry(), local, plain: { url: 'https://mcp.example.com/' } } });
+      await own.page.getByRole('heading', { name: 'Not imported' }).waitFor();
+      expect(await own.page.getByText('stdio').count()).toBe(1);
+      expect(await own.page.content()).not.toContain(SECRET);
+      await own.expectSound('connect-import-servers');
+      const seen = upstream.seen.length;
+      await press('Import');
+      await own.page.getByRole('heading', { name: 'New settings' }).waitFor();
+      await own.expectSound('connect-imported');
+      const { text, servers } = await settingsOf();
+      expect(Object.keys(servers)).toEqual([name]);
+      expect(text).not.toContain(SECRET);
+      expect(await toolsBy(servers[name]!)).toContain('echo');
+      const called = upstream.seen.slice(seen);
+      expect(called.length).toBeGreaterThan(0);
+      for (const { headers } of called) expect(headers.authorization).toBe(`Bearer ${SECRET}`);
+
+      const { json } = await own.service.admin('GET', `/api/tokens/${encodeURIComponent(name)}`);
+      expect(json.webhook).toMatchObject({ delivery: 'proxy-only', allowedHosts: [upstream.origin] });
+      for (const request of own.requested.filter((one) => one.url().startsWith(own.address('/'))))
+        expect(`${request.url()} ${request.postData()}`).not.toContain(SECRET);
+      const kept = await own.page.evaluate('JSON.stringify([localStorage, sessionStorage])');
+      expect(`${await own.page.content()} ${String(kept)}`).not.toContain(SECRET);
+    },
+  );
+
+  test('says beside the field what is wrong with damaged files and with names, and leaves nothing half stored', async () => {
+    const held = uniqueName('held');
+    await store(held);
+    const [first, second, typed] = [uniqueName('first'), uniqueName('second'), uniqueName('typed')];
+    const before = [await names('/api/proxies?limit=100'), await names('/api/tokens?limit=100')];
+    await own.open('/connect/import');
+    await read('{ "mcpServers": ');
+    await own.page.getByText('This is no JSON').waitFor();
+    expect(await importField().inputValue()).toBe('{ "mcpServers": ');
+    await own.expectSound('connect-import-damaged');
+    await read({ hello: 'world' });
+    await own.page.getByText('This has no mcpServers in it').waitFor();
+    const reference = entry({ headers: { 'X-Api-Key': '${env:KEY}' } });
+    await read({ mcpServers: { [first]: entry(), [second]: entry(), [typed]: reference } });
+
+    const of = (server: string) => own.page.getByRole('group', { name: server });
+    await of(second).getByLabel('Proxy').fill(first.toUpperCase());
+    await press('Import');
+    await of(second).getByText('Another server of this file has this name.').waitFor();
+    await of(typed).getByText('This is needed.').waitFor();
+    await of(second).getByLabel('Proxy').fill(second);
+    await of(typed).getByRole('textbox', { name: 'Secret for X-Api-Key' }).fill(SECRET);
+    await of(first).getByRole('textbox', { name: 'Credential' }).fill(held);
+    await press('Import');
+    await of(first).getByText('There is a credential of this name already.').waitFor();
+    await own.expectSound('connect-import-issues');
+    expect([await names('/api/proxies?limit=100'), await names('/api/tokens?limit=100')]).toEqual(before);
+
+    await of(first).getByRole('textbox', { name: 'Credential' }).fill(first);
+    await own.page.route(`${own.service.pair.webhookUrl}/**`, (route) => route.abort());
+    await press('Import');
+    await own.page.getByText('did not answer this browser').waitFor();
+    expect([await names('/api/proxies?limit=100'), await names('/api/tokens?limit=100')]).toEqual(before);
+    await own.page.unroute(`${own.service.pair.webhookUrl}/**`);
+    await press('Import');
+    await own.page.getByText('3 servers are imported.').waitFor();
+    const { servers } = await settingsOf();
+    expect(Object.keys(servers)).toEqual([first, second, typed]);
+    own.expectComplaints('ERR_FAILED');
   });
 });

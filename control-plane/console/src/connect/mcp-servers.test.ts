@@ -18,6 +18,7 @@ describe('mcpServers', () => {
   test('have the secret of a header, what stands before it, and the other headers', () => {
     const headers = { 'X-Toolsets': 'repos', Authorization: 'Bearer ghp_1' };
     expect(parse({ github: { type: 'http', url: 'https://api.example.com/mcp/', headers } })).toEqual({
+      root: 'mcpServers',
       remote: [
         {
           name: 'github',
@@ -39,6 +40,7 @@ describe('mcpServers', () => {
     expect(one({ mcpServers: { x: { serverUrl: found[0], headers } } })).toEqual(found);
     expect(one({ mcpServers: { x: { httpUrl: found[0], headers } } })).toEqual(found);
     expect(one({ x: { url: found[0], headers } })).toEqual(found);
+    expect(parseMcpServers(JSON.stringify({ servers: { x: { command: 'x' } } })).root).toBe('servers');
   });
 
   test('that run mcp-remote are the server behind it, with the secret from its environment', () => {

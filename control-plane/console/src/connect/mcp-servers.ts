@@ -15,6 +15,8 @@ export interface OtherServer {
 }
 
 export interface McpServers {
+  /** The member that has them: VS Code has another one. */
+  readonly root: 'mcpServers' | 'servers';
   readonly remote: readonly RemoteServer[];
   readonly other: readonly OtherServer[];
 }
@@ -52,6 +54,10 @@ export function parseMcpServers(text: string): McpServers {
       : serverOf(name, server),
   );
   return {
+    root:
+      isObject(file) && file['mcpServers'] === undefined && file['servers'] !== undefined
+        ? 'servers'
+        : 'mcpServers',
     remote: read.filter((server) => 'upstreamUrl' in server),
     other: read.filter((server) => 'reason' in server),
   };

@@ -1,7 +1,7 @@
 import type { Step } from '../parts/steps.tsx';
 
 /** Address at which MCP clients call a proxy, or the control plane's own tools. */
-export const proxyAddress = (): string => `${window.location.origin}/api/proxy/mcp`;
+const proxyAddress = (): string => `${window.location.origin}/api/proxy/mcp`;
 
 /** What stands for a key that is not shown. */
 const NO_KEY = 'mcp_…';
@@ -20,7 +20,7 @@ interface ProxyClient {
 }
 
 /** A name that clients take for a server: a word of a command, and a member of JSON. */
-export const serverName = (name: string): string =>
+const serverName = (name: string): string =>
   name
     .toLowerCase()
     .replaceAll(/[^a-z0-9_-]+/g, '-')

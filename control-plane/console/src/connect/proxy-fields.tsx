@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { ApiFailure, answerOf, api } from '../api/client.ts';
+import { ApiFailure, Problem, answerOf, api } from '../api/client.ts';
 import { credentialNamesQuery } from '../api/queries.ts';
 import { CheckField, SelectField, TextAreaField, TextField, textOf } from '../parts/form.tsx';
 import { usePaused } from '../parts/use-paused.ts';
@@ -196,5 +196,4 @@ export function placed(error: unknown): never {
   throw new ApiFailure(error.status, { error: error.message, code: error.code, issues });
 }
 
-export const besideField = (path: string, message: string): ApiFailure =>
-  new ApiFailure(422, { error: message, code: 'INVALID_ARGUMENT', issues: [{ path, message }] });
+const besideField = (path: string, message: string): Problem => new Problem(message, [{ path, message }]);

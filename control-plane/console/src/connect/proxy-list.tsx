@@ -24,6 +24,9 @@ export function ConnectScreen() {
           </h2>
           <div className="flex flex-wrap items-center gap-3">
             <SearchFilter name="name" label="Search" />
+            <Link to="/connect/import" className="button">
+              Import mcpServers
+            </Link>
             <Link to="/connect/new" className="button button-primary">
               New proxy
             </Link>

@@ -16,7 +16,7 @@ const NEEDED: Readonly<Record<string, readonly [capability: string, name: string
 };
 
 /** Where the secret goes, said before it is typed. */
-function Destination({ webhook }: { readonly webhook: SecretDestination }) {
+export function Destination({ webhook }: { readonly webhook: SecretDestination }) {
   const { host, before } = webhook;
   return (
     <div className="rounded-md border border-line bg-ground px-3 py-2.5 text-sm wrap-anywhere">
@@ -60,10 +60,7 @@ export function StoreForm(props: {
   const [webhook] = useState(props.webhook);
   const queryClient = useQueryClient();
   const store = async (values: FormData): Promise<void> => {
-    if (webhook.before !== undefined && !values.has('webhookMoved'))
-      throw new Problem('', [
-        { path: 'webhookMoved', message: 'Nothing is sent to another webhook unless you say so.' },
-      ]);
+    mustBeKnown(webhook, values);
     await import('./schemas-without-eval.ts');
     const [{ recordOf }, { storeAtWebhook }] = await Promise.all([
       import('./record.ts'),
@@ -102,11 +99,19 @@ export function StoreForm(props: {
   );
 }
 
+/** @throws Problem where secrets went to another webhook before, and nobody said that this one is right */
+export function mustBeKnown(webhook: SecretDestination, values: FormData): void {
+  if (webhook.before !== undefined && !values.has('webhookMoved'))
+    throw new Problem('', [
+      { path: 'webhookMoved', message: 'Nothing is sent to another webhook unless you say so.' },
+    ]);
+}
+
 /**
  * Before anything is named or sent: its refusal would leave a credential without a secret behind.
  * @throws Problem where the webhook is known not to answer, or does not claim what the secret takes
  */
-async function mustTake(
+export async function mustTake(
   kind: Kind,
   by: { readonly isAdmin: boolean; readonly webhook: SecretDestination; readonly isSealed: boolean },
 ): Promise<void> {

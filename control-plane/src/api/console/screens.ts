@@ -18,6 +18,7 @@ export const SCREENS = [
   '/activity/:seq',
   '/connect',
   '/connect/new',
+  '/connect/import',
   '/connect/:id',
   '/webhook',
   '/people',
