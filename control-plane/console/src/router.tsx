@@ -11,7 +11,7 @@ import type { ProxyPage } from './connect/queries.ts';
 import type { CredentialPage } from './credentials/queries.ts';
 import { type LogFilter, readFilter } from './events/log-filter.ts';
 import { Home } from './home/home.tsx';
-import { Failure, NotFound } from './parts/failure.tsx';
+import { BrokenScreen, NotFound } from './parts/failure.tsx';
 import type { ReachSearch } from './reach/queries.ts';
 import { Shell } from './shell/shell.tsx';
 
@@ -251,7 +251,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
     ]),
     context: { queryClient },
     defaultPreload: 'intent',
-    defaultErrorComponent: Failure,
+    defaultErrorComponent: BrokenScreen,
     defaultNotFoundComponent: NotFound,
     scrollRestoration: false,
     // A filter is read and shared as it is typed, not as JSON.

@@ -77,6 +77,47 @@ describe('the shell', () => {
     await expect.poll(() => own.heading()).toBe(names[0]);
   });
 
+  test('says in place of a screen that the control plane does not answer, and shows the screen once it does', async () => {
+    await own.open('/account');
+    await own.page.getByText('Signed in by').waitFor();
+    const gone = '**/api/agents*';
+    await own.page.route(gone, (route) => route.abort());
+    await own.page.getByRole('link', { name: 'Agents' }).click();
+    await own.page.getByRole('alert').getByText('The control plane does not answer.').waitFor();
+    await own.expectSound('no-answer');
+    await own.page.unroute(gone);
+    await own.page.getByRole('button', { name: 'Try again' }).click();
+    await own.page.getByRole('link', { name: 'New agent' }).waitFor();
+    await own.page.getByRole('alert').waitFor({ state: 'detached' });
+    own.expectComplaints('ERR_FAILED');
+  });
+
+  test('keeps a screen, and what is typed on it, when it is read again in vain', async () => {
+    const { json } = await own.service.admin('POST', '/api/agents', { body: { name: 'read again' } });
+    const { id } = json.agent;
+    await own.open(`/agents/${id}?tab=settings`);
+    await own.page.getByRole('button', { name: 'Edit' }).click();
+    await own.page.getByLabel('Description').fill('typed, not saved');
+    await own.page.route(`**/api/agents/${id}`, (route) => route.fulfill({ status: 503, json: {} }));
+    await own.page.evaluate('window.dispatchEvent(new Event("visibilitychange"))');
+    await own.page.getByText('answered with status 503').waitFor();
+    expect(await own.page.getByLabel('Description').inputValue()).toBe('typed, not saved');
+    own.expectComplaints('status of 503');
+  });
+
+  test('shows its own error in place of the screen alone, and leads on', async () => {
+    await own.open('/account');
+    await own.page.getByText('Signed in by').waitFor();
+    const broken = '**/api/agents*';
+    await own.page.route(broken, (route) => route.fulfill({ json: { items: [null] } }));
+    await own.page.getByRole('link', { name: 'Agents' }).click();
+    await own.page.getByRole('alert').getByText('The console made an error.').waitFor();
+    await own.expectSound('own-error');
+    await own.page.getByRole('link', { name: 'Account' }).click();
+    await own.page.getByText('Signed in by').waitFor();
+    own.expectComplaints('TypeError', 'Minified React error');
+  });
+
   test.each([
     ['markup of a text', 'document.body.innerHTML = "<b>x</b>"', 'TrustedHTML'],
     ['a script of a text', 'setTimeout("0")', 'TrustedScript'],

@@ -17,7 +17,7 @@ export function Account() {
   const { data: me, error, refetch } = useQuery(meQuery);
   return (
     <Screen title="Account">
-      {error && <Failure error={error} reset={() => void refetch()} />}
+      {!me && error && <Failure error={error} reset={() => void refetch()} />}
       {me && (
         <div className="mt-4 grid gap-4">
           <Section

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ApiFailure } from '../api/client.ts';
 import { EventLine, EventSentence, EVENT_GRID } from '../events/event-line.tsx';
 import { type AuditEvent, nameOf, outcomeOf, sentenceText } from '../events/event-words.ts';
 import type { LogFilter } from '../events/log-filter.ts';
-import { Failure, NotFound } from '../parts/failure.tsx';
+import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Lines } from '../parts/list.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { ClockTime, Time } from '../parts/time.tsx';
@@ -18,10 +17,9 @@ const route = getRouteApi('/activity/$seq');
 /** One event by its number: what it came to and why, what to do about it, and everything that it holds. */
 export function EventDetail() {
   const { seq } = route.useParams();
-  const { data: event, error, refetch } = useQuery(eventQuery(seq));
-  if (error instanceof ApiFailure && [404, 422].includes(error.status)) return <NotFound />;
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (event === undefined) return <p className="text-dim">Loading…</p>;
+  const query = useQuery(eventQuery(seq));
+  const { data: event } = query;
+  if (event === undefined) return <ScreenNotLoaded query={query} />;
   const { text } = outcomeOf(event);
   return (
     <Screen

@@ -27,7 +27,7 @@ export function AgentActivity({ agent: { id } }: { readonly agent: Schemas['Agen
         }
       />
       <Requests id={id} />
-      {error && <Failure error={error} reset={() => void refetch()} />}
+      {!data && error && <Failure error={error} reset={() => void refetch()} />}
       {data && (
         <Lines
           name="Events"

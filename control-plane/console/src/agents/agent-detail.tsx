@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import { ApiFailure, type Schemas } from '../api/client.ts';
+import { type Schemas } from '../api/client.ts';
 import { agentQuery } from '../api/queries.ts';
-import { Failure, NotFound } from '../parts/failure.tsx';
+import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
 import { AgentActivity } from './agent-activity.tsx';
@@ -30,10 +30,9 @@ const NAMES: Readonly<Record<AgentTab, string>> = {
 export function AgentDetail() {
   const { id } = route.useParams();
   const { tab = 'access' } = route.useSearch();
-  const { data: agent, error, refetch } = useQuery(agentQuery(id));
-  if (error instanceof ApiFailure && error.code === 'NOT_FOUND') return <NotFound />;
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (agent === undefined) return <p className="text-dim">Loading…</p>;
+  const query = useQuery(agentQuery(id));
+  const { data: agent } = query;
+  if (agent === undefined) return <ScreenNotLoaded query={query} />;
   return (
     <Screen
       title={agent.name}

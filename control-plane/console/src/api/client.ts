@@ -37,6 +37,13 @@ export class ApiFailure extends Problem {
   }
 }
 
+/** No answer came, or one that is no JSON. */
+class NoAnswer extends Problem {
+  constructor() {
+    super('The control plane does not answer. Check that it runs and that this computer is online.');
+  }
+}
+
 interface Answer<Data> {
   readonly data?: Data;
   readonly error?: unknown;
@@ -46,14 +53,19 @@ interface Answer<Data> {
 /**
  * What an operation answers; undefined where the answer has no content. Without a session the browser goes to sign in, and
  * comes back to the same address; a form in which something is typed stays, and says what to do.
- * @throws ApiFailure for an answer that is an error; a TypeError where none comes
+ * @throws ApiFailure for an answer that is an error, NoAnswer where none comes
  */
 export async function answerOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
-  const { data, error, response } = await call;
+  const { data, error, response } = await call.catch(unanswered);
   if (response.status === 401 && document.querySelector('form[data-typed]') === null)
     window.location.assign(signInPath(window.location.pathname + window.location.search));
   if (!response.ok) throw new ApiFailure(response.status, (typeof error === 'object' && error) || {});
   return data as NonNullable<Data>;
+}
+
+/** `fetch` rejects with a TypeError where no answer comes, and the reader of JSON with a SyntaxError. */
+function unanswered(error: unknown): never {
+  throw error instanceof TypeError || error instanceof SyntaxError ? new NoAnswer() : error;
 }
 
 /** Address of the sign-in page, which leads on to a screen. */

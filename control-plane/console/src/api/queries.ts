@@ -1,5 +1,6 @@
-import { QueryClient, keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { ApiFailure, type Schemas, answerOf, api } from './client.ts';
+import { QueryCache, QueryClient, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { ApiFailure, Problem, type Schemas, answerOf, api } from './client.ts';
+import { notify } from '../parts/notice.tsx';
 
 /** Numbers that change by themselves are read again after this. */
 const FRESH_MS = 30_000;
@@ -8,6 +9,12 @@ const MAX_RETRIES = 2;
 /** An error that the API words will not go away by asking again; one without an answer may. */
 export const createQueryClient = (): QueryClient =>
   new QueryClient({
+    queryCache: new QueryCache({
+      // What was there before stays on the screen, and with it what is typed there.
+      onError: (error, { state }) => {
+        if (state.data !== undefined && error instanceof Problem) notify(error.message);
+      },
+    }),
     defaultOptions: {
       queries: { retry: (count, error) => !(error instanceof ApiFailure) && count < MAX_RETRIES },
     },

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ApiFailure, type Schemas } from '../api/client.ts';
+import { type Schemas } from '../api/client.ts';
 import { meQuery } from '../api/queries.ts';
-import { Failure, NotFound } from '../parts/failure.tsx';
+import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
 import { CredentialEvents, LastUse } from './credential-events.tsx';
@@ -21,11 +21,10 @@ const route = getRouteApi('/credentials/$serviceName');
 /** One credential: what it is, what is sealed with it, who can reach it and what happened with it. */
 export function CredentialDetail() {
   const { serviceName } = route.useParams();
-  const { data: credential, error, refetch } = useQuery(credentialQuery(serviceName));
+  const query = useQuery(credentialQuery(serviceName));
   const { data: me } = useQuery(meQuery);
-  if (error instanceof ApiFailure && error.code === 'NOT_FOUND') return <NotFound />;
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (credential === undefined) return <p className="text-dim">Loading…</p>;
+  const { data: credential } = query;
+  if (credential === undefined) return <ScreenNotLoaded query={query} />;
   const isAdmin = me?.role === 'admin';
   const { webhook, description } = credential;
   const isEmpty = webhook === undefined || webhook.empty;

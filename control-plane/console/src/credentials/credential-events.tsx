@@ -28,7 +28,7 @@ export function CredentialEvents({ serviceName }: { readonly serviceName: string
   const { data, error, refetch } = useQuery(eventsQuery(serviceName));
   return (
     <Section id="history" title="History">
-      {error && <Failure error={error} reset={() => void refetch()} />}
+      {!data && error && <Failure error={error} reset={() => void refetch()} />}
       {data?.items.length === 0 && <p className="mt-2 text-dim">Nothing in the latest events of the log.</p>}
       <ul className="mt-2 divide-y divide-line">
         {data?.items.map((event) => (

@@ -11,7 +11,7 @@ export function CredentialReach({ serviceName }: { readonly serviceName: string 
   const { data, error, refetch } = useQuery(reachQuery(serviceName));
   return (
     <Section id="reach" title="Who can reach it">
-      {error && <Failure error={error} reset={() => void refetch()} />}
+      {!data && error && <Failure error={error} reset={() => void refetch()} />}
       {data?.items.length === 0 && (
         <p className="mt-2 text-dim">
           Nobody. To give it to an agent: <code>svault grant AGENT SERVICE</code>

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiFailure, type Schemas, answerOf, api } from '../api/client.ts';
+import { type Schemas, answerOf, api } from '../api/client.ts';
 import { meQuery } from '../api/queries.ts';
-import { Failure, NotFound } from '../parts/failure.tsx';
+import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { credentialPath } from './credential-path.ts';
 import { KINDS, type Kind, kindOf } from './kinds.ts';
@@ -20,12 +20,11 @@ export function ReplaceSecret() {
   const isOwn = useOwnDocument();
   const webhook = useWebhook();
   const { data: me } = useQuery(meQuery);
-  const { data: credential, error, refetch } = useQuery(credentialQuery(serviceName));
+  const query = useQuery(credentialQuery(serviceName));
+  const { data: credential } = query;
   if (!isOwn) return null;
-  if (error instanceof ApiFailure && error.code === 'NOT_FOUND') return <NotFound />;
-  if (error && credential === undefined) return <Failure error={error} reset={() => void refetch()} />;
   if (credential === undefined || webhook === undefined || me === undefined)
-    return <p className="text-dim">Loading…</p>;
+    return <ScreenNotLoaded query={query} />;
   const isAdmin = me.role === 'admin';
   const isFirst = credential.webhook === undefined || credential.webhook.empty;
   return (

@@ -13,7 +13,7 @@ export function Activity() {
   const buckets = data?.buckets ?? [];
   return (
     <Section id="activity" title="Requests for credentials in the last 24 hours">
-      {error && <Failure error={error} reset={() => void refetch()} />}
+      {!data && error && <Failure error={error} reset={() => void refetch()} />}
       <dl className="mt-3 grid grid-cols-2 gap-4 sm:grid-cols-4">
         {SERIES.map(({ of, name, fill, outcome }) => (
           <Figure

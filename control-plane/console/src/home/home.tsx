@@ -17,7 +17,7 @@ export function Home() {
       <h1>Home</h1>
       <div className="mt-4 grid gap-4">
         <SetupSteps />
-        {error && <Failure error={error} reset={() => void refetch()} />}
+        {!data && error && <Failure error={error} reset={() => void refetch()} />}
         {data && (
           <>
             <Attention overview={data} />

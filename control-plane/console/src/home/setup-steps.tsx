@@ -57,7 +57,7 @@ const STATES = { done: 'Done', open: 'To do', dismissed: 'Skipped' } as const;
 export function SetupSteps() {
   const { data, error, refetch } = useQuery(setupQuery);
   const { data: agents } = useQuery({ ...firstAgentQuery, enabled: data?.complete === false });
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
+  if (error && data === undefined) return <Failure error={error} reset={() => void refetch()} />;
   if (data === undefined || data.complete) return null;
   const next = data.steps.find(({ state }) => state === 'open')?.step;
   return (

@@ -52,7 +52,7 @@ export function Limits() {
     <Screen title="Limits">
       <div className="mt-4 grid gap-4">
         <Lockouts />
-        {error && <Failure error={error} reset={() => void refetch()} />}
+        {!data && error && <Failure error={error} reset={() => void refetch()} />}
         {data && (
           <>
             <Section
@@ -81,7 +81,7 @@ function Lockouts() {
   const { data, error, refetch } = useQuery(lockoutsQuery);
   return (
     <Section id="lockouts" title="Locked out now">
-      {error && <Failure error={error} reset={() => void refetch()} />}
+      {!data && error && <Failure error={error} reset={() => void refetch()} />}
       {data?.items.length === 0 && (
         <p className="mt-1 text-dim">
           Nobody. An agent or a proxy that exceeds its limit is locked out, for twice as long with each

@@ -22,12 +22,7 @@ export function Failure({
         </p>
       </div>
     );
-  const text =
-    error instanceof Problem
-      ? error.message
-      : error instanceof TypeError
-        ? 'The control plane does not answer. Check that it runs and that this computer is online.'
-        : 'The console made an error.';
+  const text = error instanceof Problem ? error.message : 'The console made an error. Load the page again.';
   return (
     <div role="alert" className="card border-warn">
       <p className="text-warn wrap-anywhere">{text}</p>
@@ -62,3 +57,41 @@ export function NotFound() {
     </>
   );
 }
+
+/** What is shown of a query that has no answer yet. */
+interface Unanswered {
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+/** In place of a screen as long as its query has no answer: what it waits for, or why there is none. */
+export function ScreenNotLoaded({ query: { error, refetch } }: { readonly query: Unanswered }) {
+  if (error instanceof ApiFailure && [404, 422].includes(error.status)) return <NotFound />;
+  return error ? <BrokenScreen error={error} reset={() => void refetch()} /> : <Loading />;
+}
+
+/** In place of a screen that failed. */
+export function BrokenScreen(props: { readonly error: unknown; readonly reset?: (() => void) | undefined }) {
+  return (
+    <>
+      <h1>This screen cannot be shown</h1>
+      <div className="mt-4">
+        <Failure {...props} />
+      </div>
+    </>
+  );
+}
+
+/** The same for a part of a screen. @param props.className reserves its room */
+export function NotLoaded(props: { readonly query: Unanswered; readonly className?: string }) {
+  const { error, refetch } = props.query;
+  return error ? (
+    <Failure error={error} reset={() => void refetch()} />
+  ) : (
+    <Loading className={props.className} />
+  );
+}
+
+const Loading = ({ className = '' }: { readonly className?: string | undefined }) => (
+  <p className={`text-dim ${className}`}>Loading…</p>
+);

@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { Failure } from './failure.tsx';
+import { NotLoaded } from './failure.tsx';
 
 /** Marks the field of a screen to which `/` leads. */
 const SEARCH_FIELD = { 'data-search': '' } as const;
@@ -43,9 +43,8 @@ export function List<Item>(
   },
 ) {
   const { query, cursorName = 'cursor', ...look } = props;
-  const { data, error, refetch, isPlaceholderData } = query;
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (data === undefined) return <p className="mt-4 text-dim">Loading…</p>;
+  const { data, isPlaceholderData } = query;
+  if (data === undefined) return <NotLoaded query={query} className="mt-4" />;
   return (
     <>
       <Lines {...look} items={data.items} busy={isPlaceholderData} />

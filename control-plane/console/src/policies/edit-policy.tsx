@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { ApiFailure } from '../api/client.ts';
-import { Failure, NotFound } from '../parts/failure.tsx';
+import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { useAskedRequest } from './asked-request.ts';
@@ -15,14 +14,12 @@ const route = getRouteApi('/policies/$id/edit');
 export function EditPolicy() {
   const { id } = route.useParams();
   const { allow, ...search } = route.useSearch();
-  const { data: policy, error: unread } = useQuery(policyQuery(id));
+  const { data: policy, error: unread, refetch } = useQuery(policyQuery(id));
   const { event, simulation, error: unknown, isPending } = useAskedRequest(search);
   const error = unread ?? unknown;
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  if (error instanceof ApiFailure && error.code === 'NOT_FOUND') return <NotFound />;
-  if (error) return <Failure error={error} />;
-  if (policy === undefined || isPending) return <p className="text-dim">Loading…</p>;
+  if (policy === undefined || isPending || unknown) return <ScreenNotLoaded query={{ error, refetch }} />;
   const change = changeOf(policy, simulation, allow);
   const back = (): void => void navigate({ to: '/policies/$id', params: { id } });
   return (

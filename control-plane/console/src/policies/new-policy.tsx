@@ -1,5 +1,5 @@
 import { Navigate, getRouteApi, useNavigate } from '@tanstack/react-router';
-import { Failure } from '../parts/failure.tsx';
+import { BrokenScreen } from '../parts/failure.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { useAskedRequest } from './asked-request.ts';
@@ -19,7 +19,7 @@ export function NewPolicy() {
   const rule = TYPES.find((type) => type === search.rule);
   const { event, simulation, error, isPending } = useAskedRequest(from === undefined ? {} : { event: from });
   if (from === undefined) return <NewPolicyScreen rules={[newRule(rule ?? 'time_window')]} />;
-  if (error) return <Failure error={error} />;
+  if (error) return <BrokenScreen error={error} />;
   if (isPending) return <p className="text-dim">Loading…</p>;
   // What was denied needs a change of the policy that denied it.
   if (event?.outcome !== 'success')

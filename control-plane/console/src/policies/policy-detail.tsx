@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
-import { ApiFailure, answerOf, api } from '../api/client.ts';
+import { answerOf, api } from '../api/client.ts';
 import { Snippet } from '../parts/copy.tsx';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
-import { Failure, NotFound } from '../parts/failure.tsx';
+import { Failure, ScreenNotLoaded } from '../parts/failure.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
@@ -20,10 +20,9 @@ const POLICIES = { to: '/policies', name: 'Policies' } as const;
 export function PolicyDetail() {
   const { id } = route.useParams();
   const { cursor } = route.useSearch();
-  const { data: policy, error, refetch } = useQuery(policyQuery(id));
-  if (error instanceof ApiFailure && error.code === 'NOT_FOUND') return <NotFound />;
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (policy === undefined) return <p className="text-dim">Loading…</p>;
+  const query = useQuery(policyQuery(id));
+  const { data: policy } = query;
+  if (policy === undefined) return <ScreenNotLoaded query={query} />;
   return (
     <Screen
       title={policy.name}
@@ -142,7 +141,7 @@ const NAMED = 5;
 /** For whom a change of a policy changes something. */
 function Decided({ id }: { readonly id: string }) {
   const { data, error } = useQuery(attachmentsQuery(id));
-  if (error) return <Failure error={error} />;
+  if (error && data === undefined) return <Failure error={error} />;
   if (data === undefined) return <p className="text-dim">Loading…</p>;
   if (data.items.length === 0) return <p className="text-dim">Nothing: it is attached to nothing.</p>;
   const more = data.items.length - NAMED;

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { answerOf, api } from '../api/client.ts';
 import { ConfirmDialog } from '../parts/dialog.tsx';
-import { Failure } from '../parts/failure.tsx';
+import { NotLoaded } from '../parts/failure.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { vaultQuery } from './queries.ts';
@@ -13,9 +13,9 @@ const KNOB =
 
 /** The lock as one switch. Anybody of the account may lock. @param props.mayUnlock an admin */
 export function VaultLock({ mayUnlock }: { readonly mayUnlock: boolean }) {
-  const { data: vault, error, refetch } = useQuery(vaultQuery);
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (vault === undefined) return <p className="min-h-40 text-dim">Loading…</p>;
+  const query = useQuery(vaultQuery);
+  const { data: vault } = query;
+  if (vault === undefined) return <NotLoaded query={query} className="min-h-40" />;
   const { locked, lockedAt } = vault;
   return (
     <section aria-labelledby="lock" className={`card ${locked ? 'border-warn' : ''}`}>

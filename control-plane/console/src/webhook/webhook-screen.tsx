@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { meQuery, overviewQuery } from '../api/queries.ts';
-import { Failure } from '../parts/failure.tsx';
+import { NotLoaded } from '../parts/failure.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
 import { BindWebhook } from './bind-webhook.tsx';
@@ -24,9 +24,9 @@ export function WebhookScreen() {
 }
 
 function WebhookOfAdmin() {
-  const { data, error, refetch } = useQuery(webhookQuery);
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (data === undefined) return <p className="min-h-96 text-dim">Loading…</p>;
+  const query = useQuery(webhookQuery);
+  const { data } = query;
+  if (data === undefined) return <NotLoaded query={query} className="min-h-96" />;
   if (!data.bound) return <BindWebhook />;
   return (
     <>
@@ -38,9 +38,9 @@ function WebhookOfAdmin() {
 
 /** What a member can read of it. */
 function WebhookOfMember() {
-  const { data, error, refetch } = useQuery(overviewQuery);
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
-  if (data === undefined) return null;
+  const query = useQuery(overviewQuery);
+  const { data } = query;
+  if (data === undefined) return <NotLoaded query={query} />;
   const { bound, online, lastSeenAt, logBehindSince } = data.webhook;
   return (
     <Section id="webhook" title="Webhook">
