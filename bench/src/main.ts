@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only rates|proxy|idle|hostile|attack|starts|cli --rounds N --seconds N --connections N]`: measures what
+ * `npm run bench [-- --only rates|proxy|idle|hostile|attack|starts|cli|console --rounds N --seconds N --connections N]`: measures what
  * performance targets exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the
  * run under `bench/results/`. `--only` may be repeated.
  */
@@ -13,6 +13,7 @@ import { newKey } from '@svault/shared';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { type Row, table, writeResults } from './report.ts';
 import { clientStarts } from './rows/client-start.ts';
+import { consoleRows } from './rows/console.ts';
 import { hostileWebhookRows } from './rows/hostile-webhook.ts';
 import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts';
 import { proxyRows } from './rows/proxy.ts';
@@ -57,6 +58,7 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
     const launcher = { ...BESIDE, webhook: servers };
     return withPair(join(dir, 'cli'), launcher, (pair) => clientStarts(pair, join(dir, 'client'), rounds));
   },
+  console: (dir) => withPair(join(dir, 'console'), BESIDE, (pair) => consoleRows(pair, rounds)),
 };
 const only = values.only ?? Object.keys(SECTIONS);
 const unknown = only.filter((name) => !Object.hasOwn(SECTIONS, name));

@@ -13,7 +13,7 @@ export interface Row {
 }
 
 const RESULTS = fileURLToPath(new URL('../results', import.meta.url));
-const DECIMALS = { ratio: 3, ms: 2, MB: 0 } as const;
+const DECIMALS = { ratio: 3, ms: 2, kB: 0, MB: 0 } as const;
 
 /** The table: what was measured, what it must and should be, and which of them it is. */
 export function table(rows: readonly Row[]): string {

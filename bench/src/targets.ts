@@ -4,7 +4,7 @@ export interface Target {
   readonly goal: number;
   /** Whether more is better: ratios; or less: times and memory. */
   readonly better: 'more' | 'less';
-  readonly unit: 'ratio' | 'ms' | 'MB';
+  readonly unit: 'ratio' | 'ms' | 'kB' | 'MB';
 }
 
 const ratio = (must: number, goal: number): Target => ({ must, goal, better: 'more', unit: 'ratio' });
@@ -40,6 +40,12 @@ export const TARGETS = {
   clientHelp: atMost('ratio', 3.75, 2.5),
   clientGet: atMost('ratio', 6.25, 4.5),
   memoryIdle: atMost('MB', 120, 90),
+  consoleLoad: atMost('ms', 1_200, 600),
+  consoleScreen: atMost('ms', 200, 100),
+  consoleBytes: atMost('kB', 220, 170),
+  // Of a frame.
+  consoleTask: atMost('ms', 50, 30),
+  consoleHeap: atMost('ratio', 1.2, 1.05),
   memorySaturated: atMost('MB', 250, 160),
 } as const satisfies Record<string, Target>;
 

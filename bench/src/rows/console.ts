@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pair } from '@svault/compose/pair';
+import { launchChromium } from '@svault/test-kit/chromium';
+import type { Row } from '../report.ts';
+import { median } from '../rounds.ts';
+import { TARGETS } from '../targets.ts';
+
+type Browser = Awaited<ReturnType<typeof launchChromium>>;
+type Page = Awaited<ReturnType<Browser['newPage']>>;
+type Session = Awaited<ReturnType<ReturnType<Page['context']>['newCDPSession']>>;
+
+const PER_MINUTE = 1_000;
+/** Events before the heap is looked at first, and ten times as many before it is looked at again. */
+const WARM_UP = 300;
+const EVENTS = 10 * WARM_UP;
+
+/**
+ * The console in Chromium, which shares a core with the webhook: how soon Home is usable with nothing cached, how long a change of
+ * screens takes, what the first load is in bytes; and with live events, the longest task and what the heap grows by.
+ */
+export async function consoleRows(pair: Pair, rounds: number): Promise<readonly Row[]> {
+  const agent = await pair.admin.call<{ agent: { id: string } }>('POST', '/api/agents', {
+    name: 'of the bench',
+  });
+  const change = (n: number): Promise<unknown> =>
+    pair.admin.call('PATCH', `/api/agents/${agent.agent.id}`, { description: `change ${n}` });
+  for (let n = 0; n < 100; n++) await change(n);
+  const cookie = await signIn(pair);
+  const browser = await launchChromium();
+  try {
+    const loads: { ms: number; bytes: number }[] = [];
+    const changes: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const context = await browser.newContext();
+      await context.addCookies([cookie]);
+      const page = await context.newPage();
+      loads.push(await firstLoad(page, pair.controlPlaneUrl));
+      if (round === 0) await openScreens(page);
+      changes.push(...(await openScreens(page)));
+      await context.close();
+    }
+    const context = await browser.newContext();
+    await context.addCookies([cookie]);
+    const page = await context.newPage();
+    const live = await liveEvents(page, pair.controlPlaneUrl, change);
+    const ms = loads.map((load) => load.ms);
+    const bytes = loads.map((load) => load.bytes);
+    return [
+      { name: 'console, Home usable, nothing cached', value: median(ms), target: TARGETS.consoleLoad },
+      { name: 'console, change of screens', value: median(changes), target: TARGETS.consoleScreen },
+      { name: 'console, first load', value: median(bytes) / 1_000, target: TARGETS.consoleBytes },
+      {
+        name: `console, longest task at ${PER_MINUTE} events a minute`,
+        value: live.longestTaskMs,
+        target: TARGETS.consoleTask,
+        note: `of ${EVENTS} events`,
+      },
+      {
+        name: 'console, heap after ten times as many events',
+        value: live.heapAfter / live.heapBefore,
+        target: TARGETS.consoleHeap,
+        note: `${(live.heapBefore / 1e6).toFixed(2)} and ${(live.heapAfter / 1e6).toFixed(2)} MB`,
+      },
+    ];
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Adds a member and uses the link. @returns the session's cookie */
+async function signIn({ admin, controlPlaneUrl }: Pair) {
+  const person = { email: `${Date.now()}@bench.localhost`, role: 'admin' };
+  const { link } = await admin.call<{ link: { url: string } }>('POST', '/api/members', person);
+  const response = await fetch(`${controlPlaneUrl}/api/login/link`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: new URL(link.url).searchParams.get('token') }),
+  });
+  const [name = '', value = ''] = response.headers.getSetCookie()[0]?.split(';')[0]?.split('=') ?? [];
+  return { name, value, url: controlPlaneUrl };
+}
+
+/** Home with its numbers, its chart and its live feed. */
+async function usable(page: Page): Promise<void> {
+  await page.getByText('Connected').waitFor();
+  await page.getByRole('heading', { name: 'This account' }).waitFor();
+}
+
+async function firstLoad(page: Page, url: string): Promise<{ ms: number; bytes: number }> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Network.enable');
+  const assets = new Set<string>();
+  let bytes = 0;
+  cdp.on('Network.responseReceived', ({ requestId, response }) => {
+    if (!new URL(response.url).pathname.startsWith('/api/')) assets.add(requestId);
+  });
+  cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (assets.has(requestId)) bytes += encodedDataLength;
+  });
+  const startedAt = performance.now();
+  await page.goto(url);
+  await usable(page);
+  return { ms: performance.now() - startedAt, bytes };
+}
+
+/** Goes to each screen and back. @returns how long each change took */
+async function openScreens(page: Page): Promise<readonly number[]> {
+  const times: number[] = [];
+  const go = async (link: string, shown: () => Promise<void>): Promise<void> => {
+    const startedAt = performance.now();
+    await page
+      .getByRole('navigation', { name: 'Screens' })
+      .getByRole('link', { name: link, exact: true })
+      .click();
+    await shown();
+    times.push(performance.now() - startedAt);
+  };
+  await go('Activity', () => page.getByRole('list', { name: 'events' }).waitFor());
+  await go('Agents', () => page.getByRole('list', { name: 'agents' }).waitFor());
+  await go('Home', () => usable(page));
+  return times;
+}
+
+const LONG_TASKS = `globalThis.longest = 0;
+new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, duration);
+}).observe({ type: 'longtask' });`;
+
+async function liveEvents(page: Page, url: string, change: (n: number) => Promise<unknown>) {
+  const cdp = await page.context().newCDPSession(page);
+  await page.goto(url);
+  await usable(page);
+  await emit(change, WARM_UP);
+  const heapBefore = await heapOf(cdp);
+  await page.evaluate(LONG_TASKS);
+  await emit(change, EVENTS);
+  const longestTaskMs = Number(await page.evaluate('globalThis.longest'));
+  return { longestTaskMs, heapBefore, heapAfter: await heapOf(cdp) };
+}
+
+async function emit(change: (n: number) => Promise<unknown>, count: number): Promise<void> {
+  const startedAt = performance.now();
+  for (let n = 0; n < count; n++) {
+    await change(n);
+    const aheadMs = (n * 60_000) / PER_MINUTE - (performance.now() - startedAt);
+    if (aheadMs > 0) await sleep(aheadMs);
+  }
+}
+
+/** Bytes in use after a collection. */
+async function heapOf(cdp: Session): Promise<number> {
+  await cdp.send('HeapProfiler.collectGarbage');
+  return (await cdp.send('Runtime.getHeapUsage')).usedSize;
+}
