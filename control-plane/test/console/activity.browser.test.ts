@@ -6,7 +6,7 @@ import { type PairAgent, agentOn, storeOn } from '../support/pair-agents.ts';
 
 const own = useConsole();
 
-const DENIED_BY_POLICY = 'asked for github | Denied: policy office <network>, IP allowlist';
+const DENIED_BY_POLICY = 'asked for github | Denied: policy office <network>, rule networks';
 const DENIED_WITHOUT_GRANT = 'asked for npm | Denied: no grant';
 
 let agent: PairAgent;
@@ -59,7 +59,11 @@ describe('why an agent was denied', () => {
     await own.page.goBack();
     await expect.poll(lines).toHaveLength(2);
     await own.page.getByRole('link', { name: `${name} asked for github` }).click();
-    await own.page.getByText('The policy office <network> denied it by its rule IP allowlist.').waitFor();
+    await own.page.getByText('The policy office <network> denied it by its rule networks.').waitFor();
+    await own.page.getByRole('link', { name: 'Simulate this request' }).click();
+    await own.page.getByRole('heading', { name: 'Simulate', exact: false }).waitFor();
+    await own.page.getByText('By the rule “Networks” of office <network>: only from').waitFor();
+    await own.page.goBack();
     await own.page.getByRole('link', { name: 'All its events' }).first().click();
     await expect
       .poll(lines)

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { useConsole } from '../support/console.ts';
 import { agentOn, grant, storeOn } from '../support/pair-agents.ts';
 
-const own = useConsole({ bound: false });
+const own = useConsole({ bound: false, env: { SV_LIMIT_MANAGEMENT_WRITE: '100000' } });
 
 const states = (): Promise<string[]> =>
   own.page
@@ -82,12 +82,24 @@ describe('Home', () => {
     await own.page.getByText('Denied: no grant').waitFor();
   });
 
+  test('takes at most 170 kB for the first load, numbers and feed included', async () => {
+    await own.open('/');
+    await own.page.getByText('Connected').waitFor();
+    const files = own.requested.filter((request) => !new URL(request.url()).pathname.startsWith('/api/'));
+    const sizes = await Promise.all(files.map((request) => request.sizes()));
+    const bytes = sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0);
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(170_000);
+  });
+
   test('says that the vault is locked, and with which command it is unlocked', async () => {
     await own.service.admin('POST', '/api/vault/lock');
     await own.open('/');
     await own.page.getByRole('heading', { name: 'Needs attention' }).waitFor();
     expect(await figure('Vault')).toBe('Locked');
     expect(await own.page.getByText('svault vault unlock').count()).toBe(1);
+    const unlock = own.page.getByRole('link', { name: 'Unlock it' });
+    expect(await unlock.getAttribute('href')).toBe('/webhook');
     await own.expectSound('locked');
     await own.service.admin('POST', '/api/vault/unlock');
   });
@@ -182,6 +194,24 @@ describe('the live feed', () => {
     await own.page.getByText('Held still, 1 new').waitFor();
     await own.expectSound('feed-paused');
     expect(await numbers()).toEqual(before.map((seq) => seq + 60));
+  });
+
+  test('needs no more memory after ten times as many events', async () => {
+    const { id } = await agentOn(own.service.pair);
+    const cdp = await own.context.newCDPSession(own.page);
+    /** Bytes in use once the feed shows so many more events. */
+    const heapAfter = async (events: number): Promise<number> => {
+      const [newest = 0] = await numbers();
+      for (let n = 0; n < events; n++)
+        await own.service.admin('PATCH', `/api/agents/${id}`, { body: { description: `${events} ${n}` } });
+      await expect.poll(async () => (await numbers())[0]).toBe(newest + events);
+      await cdp.send('HeapProfiler.collectGarbage');
+      return (await cdp.send('Runtime.getHeapUsage')).usedSize;
+    };
+    await openFeed();
+    const before = await heapAfter(100);
+    expect((await heapAfter(1_000)) - before).toBeLessThan(1_000_000);
+    expect(await lines()).toHaveLength(50);
   });
 
   test('leads to the sign-in page when the sign-in ends, and back', async () => {

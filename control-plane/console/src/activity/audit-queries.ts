@@ -47,7 +47,7 @@ const AROUND_MS = 10 * 60_000;
 /** Agents whose name has a text in it. */
 export const namedAgentsQuery = (name: string) =>
   queryOptions({
-    queryKey: ['agents', 'named', name],
+    queryKey: ['audit', 'agents', name],
     queryFn: ({ signal }) =>
       answerOf(api.GET('/api/agents', { signal, params: { query: { name, limit: 10 } } })),
     placeholderData: keepPreviousData,

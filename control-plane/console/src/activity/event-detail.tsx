@@ -86,7 +86,9 @@ function factsOf(event: AuditEvent): [string, ReactNode][] {
       'Credential',
       serviceName && (
         <>
-          <bdi>{serviceName}</bdi>
+          <Link to="/credentials/$serviceName" params={{ serviceName }}>
+            <bdi>{serviceName}</bdi>
+          </Link>
           <Alike search={{ credential: serviceName }}>All its events</Alike>
         </>
       ),

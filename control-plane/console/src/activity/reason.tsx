@@ -1,23 +1,32 @@
-import { type AuditEvent, wordsOf } from '../events/event-words.ts';
+import { Link } from '@tanstack/react-router';
+import { type AuditEvent, ruleName } from '../events/event-words.ts';
 import { Section } from '../parts/screen.tsx';
 import { Explanation } from './explanation.tsx';
 
 /** Why an event was denied or failed, and what to do about it. */
-export function Reason({ event: { outcome, detail = {} } }: { readonly event: AuditEvent }) {
+export function Reason({ event }: { readonly event: AuditEvent }) {
+  const { seq, outcome, detail = {} } = event;
   const { code, reason, policy, rule } = detail;
   const known = code ?? reason;
   return (
-    <Section id="why" title={outcome === 'error' ? 'Why it failed' : 'Why it was denied'}>
+    <Section
+      id="why"
+      title={outcome === 'error' ? 'Why it failed' : 'Why it was denied'}
+      actions={
+        isSimulable(event) && (
+          <Link to="/policies/simulate" search={{ event: String(seq) }} className="button">
+            Simulate this request
+          </Link>
+        )
+      }
+    >
       {typeof policy === 'string' && (
         <p className="mt-2 wrap-anywhere">
-          The policy <bdi className="font-semibold">{policy}</bdi> denied it
-          {typeof rule === 'string' && (
-            <>
-              {' '}
-              by its rule <span className="font-semibold">{wordsOf(rule)}</span>
-            </>
-          )}
-          .
+          The policy{' '}
+          <Link to="/policies" search={{ name: policy }} className="font-semibold">
+            <bdi>{policy}</bdi>
+          </Link>{' '}
+          denied it by its rule <span className="font-semibold">{ruleName(rule)}</span>.
         </p>
       )}
       {known === undefined ? (
@@ -28,3 +37,9 @@ export function Reason({ event: { outcome, detail = {} } }: { readonly event: Au
     </Section>
   );
 }
+
+/** Whether an event reports a request for a credential whose parts are all known. */
+const isSimulable = ({ eventType, serviceName, agentId, proxyId }: AuditEvent): boolean =>
+  ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'].includes(eventType) &&
+  serviceName !== undefined &&
+  (agentId ?? proxyId) !== undefined;

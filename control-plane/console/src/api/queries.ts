@@ -5,6 +5,8 @@ import { notify } from '../parts/notice.tsx';
 /** Numbers that change by themselves are read again after this. */
 const FRESH_MS = 30_000;
 const MAX_RETRIES = 2;
+/** As many as have room beside the chart. */
+const MAX_ACTIVE = 7;
 
 /** An error that the API words will not go away by asking again; one without an answer may. */
 export const createQueryClient = (): QueryClient =>
@@ -37,6 +39,13 @@ export const overviewQuery = queryOptions({
 export const seriesQuery = queryOptions({
   queryKey: ['overview', 'series'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/overview/series', { signal })),
+  refetchInterval: FRESH_MS,
+});
+
+export const activeAgentsQuery = queryOptions({
+  queryKey: ['overview', 'agents'],
+  queryFn: ({ signal }) =>
+    answerOf(api.GET('/api/overview/agents', { signal, params: { query: { limit: MAX_ACTIVE } } })),
   refetchInterval: FRESH_MS,
 });
 

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client.ts';
+import { RULE_NAMES, type RuleType } from '../policies/rule-words.ts';
 
 export type AuditEvent = Schemas['AuditEvent'];
 export type EventType = AuditEvent['eventType'];
@@ -140,14 +141,18 @@ export function outcomeOf(event: AuditEvent): { readonly text: string; readonly 
   const text = outcome === 'success' && isRequest(event) ? 'Allowed' : OUTCOMES[outcome];
   if (outcome === 'success') return { text, why: undefined };
   const { policy, rule, code, reason } = detail;
-  if (policy !== undefined) return { text, why: `policy ${String(policy)}, ${wordsOf(String(rule))}` };
+  if (policy !== undefined) return { text, why: `policy ${String(policy)}, rule ${ruleName(rule)}` };
   const known = code === 'RATE_LIMITED' ? undefined : (code ?? reason);
   return { text, why: known === undefined ? undefined : wordsOf(String(known)) };
 }
 
+/** The name of a type of rule, as policies have it, within a sentence. */
+export const ruleName = (rule: unknown): string =>
+  Object.hasOwn(RULE_NAMES, String(rule)) ? RULE_NAMES[rule as RuleType].toLowerCase() : String(rule);
+
 /** A code as words: `NO_GRANT` is "no grant". */
-export const wordsOf = (code: string): string =>
+const wordsOf = (code: string): string =>
   code
     .toLowerCase()
     .replaceAll('_', ' ')
-    .replace(/\b(mcp|ip)\b/g, (word) => word.toUpperCase());
+    .replace(/\bmcp\b/, 'MCP');

@@ -1,9 +1,10 @@
+import { Link, type LinkProps } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { Time } from '../parts/time.tsx';
 import { numberText } from './figure.tsx';
 
-/** What somebody has to do something about, each with the command that does it. Nothing is shown where nothing is. */
+/** What somebody has to do something about, each with where and by which command. Nothing is shown where nothing is. */
 export function Attention({ overview }: { readonly overview: Schemas['Overview'] }) {
   const items = needsOf(overview);
   if (items.length === 0) return null;
@@ -11,9 +12,9 @@ export function Attention({ overview }: { readonly overview: Schemas['Overview']
     <section aria-labelledby="attention" className="card border-warn">
       <h2 id="attention">Needs attention</h2>
       <ul className="mt-2 grid list-disc gap-1 pl-5">
-        {items.map(({ id, text, command }) => (
+        {items.map(({ id, text, to, act, command }) => (
           <li key={id}>
-            {text} <code>{command}</code>
+            {text} <Link to={to}>{act}</Link>, or <code>{command}</code>
           </li>
         ))}
       </ul>
@@ -24,6 +25,8 @@ export function Attention({ overview }: { readonly overview: Schemas['Overview']
 interface Need {
   readonly id: string;
   readonly text: ReactNode;
+  readonly to: NonNullable<LinkProps['to']>;
+  readonly act: string;
   readonly command: string;
 }
 
@@ -32,13 +35,17 @@ function needsOf({ vault, webhook, grants, lockouts, countedUpTo }: Schemas['Ove
   if (vault.locked)
     needs.push({
       id: 'locked',
-      text: 'The vault is locked: every credential request is denied. To unlock it:',
+      text: 'The vault is locked: every credential request is denied.',
+      to: '/webhook',
+      act: 'Unlock it',
       command: 'svault vault unlock',
     });
   if (webhook.bound && webhook.online === false)
     needs.push({
       id: 'offline',
-      text: 'The webhook does not answer: no credential can be delivered. To see why:',
+      text: 'The webhook does not answer: no credential can be delivered.',
+      to: '/webhook',
+      act: 'See its state',
       command: 'svault webhook status',
     });
   if (webhook.logBehindSince)
@@ -46,21 +53,27 @@ function needsOf({ vault, webhook, grants, lockouts, countedUpTo }: Schemas['Ove
       id: 'log',
       text: (
         <>
-          The webhook has not acknowledged the log since <Time at={webhook.logBehindSince} />. To see why:
+          The webhook has not acknowledged the log since <Time at={webhook.logBehindSince} />.
         </>
       ),
+      to: '/webhook',
+      act: 'See how far its copy reaches',
       command: 'svault webhook status',
     });
   if (lockouts > 0)
     needs.push({
       id: 'lockouts',
-      text: `${count(lockouts, Infinity, 'agent or proxy is', 'agents and proxies are')} locked out. To list them:`,
+      text: `${count(lockouts, Infinity, 'agent or proxy is', 'agents and proxies are')} locked out.`,
+      to: '/limits',
+      act: 'See for how long',
       command: 'svault limits list',
     });
   if (grants.endingSoon > 0)
     needs.push({
       id: 'grants',
-      text: `${count(grants.endingSoon, countedUpTo, 'grant expires', 'grants expire')} within 24 hours. To renew one:`,
+      text: `${count(grants.endingSoon, countedUpTo, 'grant expires', 'grants expire')} within 24 hours.`,
+      to: '/reach',
+      act: 'See who has grants',
       command: 'svault grant AGENT SERVICE --renew --expires 7d',
     });
   return needs;

@@ -15,9 +15,9 @@ export function Counts({ overview }: { readonly overview: Schemas['Overview'] })
           value={<Link to="/agents">{text(agents.active)}</Link>}
           note={agents.suspended > 0 ? `and ${text(agents.suspended)} suspended` : undefined}
         />
-        <Figure name="Credentials" value={text(tokens)} />
-        <Figure name="Grants" value={text(grants.live)} />
-        <Figure name="Policies" value={text(policies)} />
+        <Figure name="Credentials" value={<Link to="/credentials">{text(tokens)}</Link>} />
+        <Figure name="Grants" value={<Link to="/reach">{text(grants.live)}</Link>} />
+        <Figure name="Policies" value={<Link to="/policies">{text(policies)}</Link>} />
         <Figure name="Proxies" value={text(proxies)} />
         <Figure name="Folders" value={text(folders)} />
       </dl>

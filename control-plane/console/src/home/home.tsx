@@ -5,6 +5,7 @@ import { Activity } from './activity.tsx';
 import { Attention } from './attention.tsx';
 import { Counts } from './counts.tsx';
 import { LiveFeed } from './live-feed.tsx';
+import { MostActive } from './most-active.tsx';
 import { SetupSteps } from './setup-steps.tsx';
 import { States } from './states.tsx';
 
@@ -26,7 +27,10 @@ export function Home() {
           </>
         )}
         {!data && !error && <p className="min-h-96 text-dim">Loading…</p>}
-        <Activity />
+        <div className="grid gap-4 xl:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+          <Activity />
+          <MostActive />
+        </div>
         <LiveFeed />
       </div>
     </>

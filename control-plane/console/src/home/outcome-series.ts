@@ -16,8 +16,9 @@ export const SERIES = [
   readonly outcome: AuditEvent['outcome'];
 }[];
 
-/** All requests of a bucket. */
-export const totalOf = (bucket: Bucket): number => SERIES.reduce((sum, { of }) => sum + bucket[of], 0);
+/** All requests of an hour, or of an agent. */
+export const totalOf = (bucket: Omit<Bucket, 'start'>): number =>
+  SERIES.reduce((sum, { of }) => sum + bucket[of], 0);
 
 const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
