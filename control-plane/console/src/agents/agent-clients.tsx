@@ -31,8 +31,8 @@ export function AgentClients({ agent }: { readonly agent: Schemas['Agent'] }) {
         name="MCP clients"
         cursorName="sessions"
         query={query}
-        columns={['Client', 'Last used', 'Ends', '']}
-        rowClass="items-center gap-x-4 gap-y-1 sm:grid-cols-[minmax(0,1fr)_9rem_9rem_5rem]"
+        columns={['Client', 'Allowed by', 'Last used', 'Ends', '']}
+        rowClass="items-center gap-x-4 gap-y-1 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_8rem_8rem_5rem]"
         rowKey={({ id }) => id}
         row={(session) => <Row agent={agent} session={session} />}
         empty={
@@ -50,7 +50,7 @@ export function AgentClients({ agent }: { readonly agent: Schemas['Agent'] }) {
 }
 
 function Row({ agent, session }: { readonly agent: Schemas['Agent']; readonly session: Schemas['Session'] }) {
-  const { id, client, clientId, lastUsedAt, expiresAt } = session;
+  const { id, client, clientId, email, lastUsedAt, expiresAt } = session;
   return (
     <>
       <div className="min-w-0 wrap-anywhere">
@@ -63,6 +63,10 @@ function Row({ agent, session }: { readonly agent: Schemas['Agent']; readonly se
           </p>
         )}
       </div>
+      <p className="min-w-0 wrap-anywhere">
+        <span className="text-dim sm:sr-only">Allowed by </span>
+        <bdi>{email}</bdi>
+      </p>
       <p>
         <span className="text-dim sm:sr-only">Last used </span>
         <Time at={lastUsedAt} />
