@@ -49,6 +49,10 @@ describe('the list of agents', () => {
       await makeAgent({ name: `numbered ${n}` });
     }
     const { id } = await agentNamed('numbered 50');
+    for (const serviceName of ['one', 'other'])
+      await own.service.admin('POST', `/api/agents/${id}/grants`, {
+        body: { serviceName, allowMissing: true },
+      });
     await own.service.admin('POST', `/api/agents/${id}/suspend`);
 
     await own.open('/agents');
@@ -65,6 +69,7 @@ describe('the list of agents', () => {
     await own.page.getByLabel('Status').selectOption('suspended');
     await own.page.waitForURL(own.address('/agents?status=suspended'));
     await expect.poll(names).toEqual(['numbered 50']);
+    expect(await own.page.locator('main li').textContent()).toContain('Grants 2');
     await own.page.getByLabel('Status').selectOption('');
     await own.page.locator('h1').click();
     await own.page.keyboard.press('/');

@@ -15,6 +15,9 @@ const STATUSES = [
   ['deleted', 'Deleted'],
 ] as const;
 
+/** Of grants: the API counts no further. */
+const MANY = 1_000;
+
 /** Agents, a page at a time; the page and its filter are in the address. */
 export function AgentList() {
   const search = route.useSearch();
@@ -35,10 +38,10 @@ export function AgentList() {
       <List
         name="agents"
         query={query}
-        columns={['Agent', 'Status', 'MCP', 'Key', 'Last used']}
-        rowClass="gap-x-4 sm:grid-cols-[minmax(0,1fr)_6rem_4rem_9rem_8rem]"
+        columns={['Agent', 'Status', 'Grants', 'MCP', 'Key', 'Last used']}
+        rowClass="gap-x-4 sm:grid-cols-[minmax(0,1fr)_6rem_4rem_3rem_9rem_8rem]"
         rowKey={({ id }) => id}
-        row={({ id, name, description, status, mcpEnabled, keyPrefix, lastUsedAt }) => (
+        row={({ id, name, description, status, grants = 0, mcpEnabled, keyPrefix, lastUsedAt }) => (
           <>
             <div className="min-w-0 wrap-anywhere">
               <Link {...ROW_LINK} to="/agents/$id" params={{ id }} className="font-semibold">
@@ -52,6 +55,10 @@ export function AgentList() {
             </div>
             <p>
               <Status of={status} />
+            </p>
+            <p className="tabular-nums">
+              <span className="text-dim sm:sr-only">Grants </span>
+              {grants === MANY ? `${MANY}+` : grants}
             </p>
             <p>
               <span className="text-dim sm:sr-only">MCP </span>
