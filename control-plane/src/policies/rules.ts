@@ -107,7 +107,7 @@ export const ruleSchema = z
 
 export const rulesSchema = z
   .array(ruleSchema)
-  .min(1)
+  .min(1, 'must have a rule')
   .max(MAX_RULES)
   .refine(
     (rules) => JSON.stringify(rules).length <= MAX_RULES_TEXT,

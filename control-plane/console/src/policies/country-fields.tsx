@@ -1,6 +1,5 @@
-import { Field } from '@base-ui/react/field';
 import { type KeyboardEvent, useId, useState } from 'react';
-import { SelectField } from '../parts/form.tsx';
+import { SelectField, useFieldError } from '../parts/form.tsx';
 import { COUNTRIES, countryIn } from './countries.ts';
 import { type RuleOf, countryName } from './rule-words.ts';
 
@@ -16,13 +15,15 @@ export function CountryFields({
   const [input, list] = [useId(), useId()];
   const [chosen, setChosen] = useState<readonly string[]>(rule.countries);
   const [typed, setTyped] = useState('');
-  const [problem, setProblem] = useState<string>();
+  const [unknown, setUnknown] = useState<string>();
+  const failed = useFieldError(name);
+  const problem = unknown ?? (chosen.length === 0 ? failed : undefined);
   const add = (): void => {
     const codes = typed.split(/[,;]/).filter((text) => text.trim() !== '');
-    const unknown = codes.find((text) => countryIn(text) === undefined);
-    if (unknown !== undefined)
-      return setProblem(`“${unknown.trim()}” is no country. Give a name or a code, such as Germany or DE.`);
-    setProblem(undefined);
+    const other = codes.find((text) => countryIn(text) === undefined);
+    if (other !== undefined)
+      return setUnknown(`“${other.trim()}” is no country. Give a name or a code, such as Germany or DE.`);
+    setUnknown(undefined);
     setTyped('');
     setChosen([...new Set([...chosen, ...codes.flatMap((text) => countryIn(text) ?? [])])]);
   };
@@ -42,7 +43,7 @@ export function CountryFields({
           ['deny', 'not from these countries'],
         ]}
       />
-      <Field.Root name={name} className="grid gap-1">
+      <fieldset name={name} className="grid gap-1">
         <label htmlFor={input} className="font-medium">
           Countries
         </label>
@@ -92,8 +93,7 @@ export function CountryFields({
             <span className="text-warn">{problem}</span>
           )}
         </p>
-        <Field.Error className="text-sm text-warn" />
-      </Field.Root>
+      </fieldset>
     </>
   );
 }

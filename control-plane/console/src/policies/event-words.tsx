@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { Time } from '../parts/time.tsx';
 import type { Event } from './queries.ts';
 import { RULE_NAMES, type RuleType } from './rule-words.ts';
@@ -7,9 +8,11 @@ export function EventWords({ event }: { readonly event: Event }) {
   const { seq, timestamp, agentName, agentId, proxyName, proxyId, serviceName, origin } = event;
   return (
     <span className="wrap-anywhere">
-      Event {seq}, <Time at={timestamp} />: <bdi>{proxyName ?? proxyId ?? agentName ?? agentId}</bdi> asked
-      for <bdi>{serviceName}</bdi> from {origin?.address ?? 'an unknown address'} and{' '}
-      <Outcome event={event} />.
+      <Link to="/activity/$seq" params={{ seq: String(seq) }}>
+        Event {seq}
+      </Link>
+      , <Time at={timestamp} />: <bdi>{proxyName ?? proxyId ?? agentName ?? agentId}</bdi> asked for{' '}
+      <bdi>{serviceName}</bdi> from {origin?.address ?? 'an unknown address'} and <Outcome event={event} />.
     </span>
   );
 }

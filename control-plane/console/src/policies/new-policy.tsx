@@ -18,7 +18,7 @@ export function NewPolicy() {
   const { from, ...search } = route.useSearch();
   const rule = TYPES.find((type) => type === search.rule);
   const { event, simulation, error, isPending } = useAskedRequest(from === undefined ? {} : { event: from });
-  if (from === undefined) return <NewPolicyScreen rules={[newRule(rule ?? 'time_window')]} />;
+  if (from === undefined) return <NewPolicyScreen rules={rule === undefined ? [] : [newRule(rule)]} />;
   if (error) return <BrokenScreen error={error} />;
   if (isPending) return <p className="text-dim">Loading…</p>;
   // What was denied needs a change of the policy that denied it.

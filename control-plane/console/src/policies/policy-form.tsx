@@ -11,6 +11,9 @@ import { RULE_NAMES, type Rule, type RuleType } from './rule-words.ts';
 import { ownZone } from './time-zone.ts';
 import { useItems } from './use-items.ts';
 
+/** What can be typed into. */
+const FIELDS = 'input:not([type=hidden]), select, textarea';
+
 const TYPES = Object.keys(RULE_NAMES) as readonly RuleType[];
 
 /** A rule to begin with. Numbers that a person has to choose are empty. */
@@ -56,6 +59,17 @@ export function PolicyForm(props: {
   const created = useRef<string>(undefined);
   const { items: rules, add, remove } = useItems(first.rules);
 
+  const count = useRef(rules.length);
+  useEffect(() => {
+    // What had the focus is gone, or the fields of the new rule are what is typed into next.
+    const all = [...(box.current?.querySelectorAll<HTMLElement>('[data-rule]') ?? [])];
+    const next =
+      rules.length < count.current ? box.current?.querySelector<HTMLElement>('[data-add] button') : undefined;
+    const first = rules.length > count.current ? all.at(-1)?.querySelector<HTMLElement>(FIELDS) : next;
+    first?.focus();
+    count.current = rules.length;
+  }, [rules.length]);
+
   const save = async (values: FormData): Promise<Policy> => {
     const body = writable(draftIn(values));
     const attached = policyId === undefined ? await targetsToAttach(values) : [];
@@ -75,7 +89,7 @@ export function PolicyForm(props: {
 
   return (
     <div className="mt-4 grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_22rem]">
-      <div ref={box} className="card">
+      <div ref={box} className="card pt-2">
         <ActionForm
           action={save}
           submit={policyId === undefined ? 'Create policy' : 'Save changes'}
@@ -104,16 +118,15 @@ export function PolicyForm(props: {
             {rules.map(({ key, item }, at) => (
               <section
                 key={key}
+                data-rule=""
                 aria-label={`Rule ${at + 1}: ${RULE_NAMES[item.type]}`}
                 className="grid gap-3 rounded-md border border-line p-3"
               >
                 <div className="flex flex-wrap items-center justify-between gap-2">
                   <h3 className="font-medium">{RULE_NAMES[item.type]}</h3>
-                  {rules.length > 1 && (
-                    <button type="button" className="button" onClick={() => remove(key)}>
-                      Remove<span className="sr-only"> rule {at + 1}</span>
-                    </button>
-                  )}
+                  <button type="button" className="button" onClick={() => remove(key)}>
+                    Remove<span className="sr-only"> rule {at + 1}</span>
+                  </button>
                 </div>
                 <RuleFields rule={item} path={`rules.${at}`} />
               </section>
@@ -121,8 +134,13 @@ export function PolicyForm(props: {
             <Field.Root name="rules">
               <Field.Error className="text-sm text-warn" />
             </Field.Root>
-            <div role="group" aria-label="Add a rule" className="flex flex-wrap items-center gap-2">
-              <span className="text-sm text-dim">Add</span>
+            <div
+              role="group"
+              aria-label="Add a rule"
+              data-add=""
+              className="flex flex-wrap items-center gap-2"
+            >
+              <span className="text-sm text-dim">{rules.length === 0 ? 'Begin with' : 'Add'}</span>
               {TYPES.map((type) => (
                 <button key={type} type="button" className="button" onClick={() => add(newRule(type))}>
                   <span aria-hidden="true">+ </span>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { Section } from '../parts/screen.tsx';
+import { CHANNEL_NAMES, DENIALS } from '../reach/denials.ts';
 import { type RequestSearch, reachQuery } from './asked-request.ts';
 import type { Event, Simulation } from './queries.ts';
 import { changeThatAllows, rulesThatDeny } from './rule-changes.ts';
@@ -38,6 +39,7 @@ export function SimulationResult(asked: Asked) {
             <li className="py-2 text-dim">No enabled policy is attached to either of them.</li>
           )}
         </ol>
+        <p className="mt-2 text-sm text-dim">Limits and lockouts are not simulated.</p>
       </Section>
       {denying.length > 0 ? <LettingThrough {...asked} denying={denying} /> : <Denying {...asked} />}
     </>
@@ -67,8 +69,8 @@ function Decision({ simulation: { decision, denial, at, ip, country, rules } }: 
       </p>
       {denial && first && (
         <p className="mt-1 wrap-anywhere">
-          By the rule “{RULE_NAMES[denial.rule]}” of <bdi>{denial.policy}</bdi>: {ruleWords(first.settings)}.
-          The caller is told: “{denial.reason}”
+          By the rule “{RULE_NAMES[denial.rule]}” of <bdi className="font-medium">{denial.policy}</bdi>:{' '}
+          {ruleWords(first.settings)}. The caller is told: “{denial.reason}”
         </p>
       )}
       <p className="mt-1 text-sm text-dim">
@@ -84,43 +86,56 @@ const Line = (props: {
   readonly words: ReactNode;
   readonly verdict: ReactNode;
 }) => (
-  <li className="grid gap-x-4 py-2 sm:grid-cols-[minmax(0,12rem)_minmax(0,1fr)_8rem]">
+  <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 py-2 sm:grid-cols-[minmax(0,12rem)_minmax(0,1fr)_auto]">
     <span className="wrap-anywhere">{props.what}</span>
-    <span className="block wrap-anywhere first-letter:uppercase">{props.words}</span>
-    <span className="sm:text-right">{props.verdict}</span>
+    <span className="order-1 col-span-2 block wrap-anywhere first-letter:uppercase sm:order-none sm:col-span-1">
+      {props.words}
+    </span>
+    <span className="text-right whitespace-nowrap">{props.verdict}</span>
   </li>
 );
-
-const CHANNELS = { rest: 'REST', mcp: 'MCP tools', proxy: 'MCP proxy' } as const;
 
 /** What is decided before policies are asked, as of now. */
 function Before({ request }: { readonly request: Asked['request'] }) {
   const { data } = useQuery(reachQuery(request));
   if (data === undefined) return <Line what="Before policies" words="…" verdict="" />;
   const [reach] = data.items;
-  if (reach === undefined)
-    return (
+  if (reach !== undefined)
+    return reach.channels.map(({ channel, denial }) => (
       <Line
-        what="Grant"
-        words="now: there is none, and the policies are not asked"
-        verdict={<span className="text-warn">denies: NO_GRANT</span>}
+        key={channel}
+        what={<>Before policies, {CHANNEL_NAMES[channel]}</>}
+        words={
+          denial === null ? (
+            'state, vault lock, grant and webhook, as they are now'
+          ) : (
+            <>
+              {DENIALS[denial].text} <code>{denial}</code>
+            </>
+          )
+        }
+        verdict={denial === null ? <Allows /> : <Denies />}
       />
-    );
-  return reach.channels.map(({ channel, denial }) => (
+    ));
+  return (
     <Line
-      key={channel}
-      what={`Before policies, ${CHANNELS[channel]}`}
-      words="state, vault lock, grant and webhook, as of now; limits are not simulated"
-      verdict={
-        denial === null ? (
-          <span className="text-good">allows</span>
+      what="Before policies"
+      words={
+        request.proxyId === undefined ? (
+          <>
+            {DENIALS.NO_GRANT.text} <code>NO_GRANT</code>
+          </>
         ) : (
-          <span className="text-warn">denies: {denial}</span>
+          'the proxy injects another credential'
         )
       }
+      verdict={<Denies />}
     />
-  ));
+  );
 }
+
+const Allows = () => <span className="text-good">allows</span>;
+const Denies = () => <span className="text-warn">denies</span>;
 
 function Part({ part, denying }: { readonly part: RulePart; readonly denying: readonly RulePart[] }) {
   const { policyId, policy, targetType, settings, used } = part;
@@ -148,9 +163,11 @@ function Part({ part, denying }: { readonly part: RulePart; readonly denying: re
 function verdictOf(part: RulePart, denying: readonly RulePart[]): ReactNode {
   if (part.allowed && denying.includes(part)) return <span className="text-warn">denied then</span>;
   if (part.allowed && part.rule === 'rate_limit') return <span className="text-dim">counts requests</span>;
-  if (part.allowed) return <span className="text-good">allows</span>;
-  return <span className="text-warn">{part === denying[0] ? 'denies' : 'would deny, too'}</span>;
+  if (part.allowed) return <Allows />;
+  return part === denying[0] ? <Denies /> : <span className="text-warn">would deny, too</span>;
 }
+
+const OFFER = 'grid items-center justify-items-start gap-x-4 gap-y-1 py-2 sm:grid-cols-[minmax(0,1fr)_auto]';
 
 /** A change of each rule that denies, leading to the form in which it is made. */
 function LettingThrough({ simulation, search, denying }: Asked & { readonly denying: readonly RulePart[] }) {
@@ -166,12 +183,9 @@ function LettingThrough({ simulation, search, denying }: Asked & { readonly deny
           const { policyId, policy, position, settings, used } = part;
           const { words, rule } = changeThatAllows(settings, { ...simulation, used });
           return (
-            <li
-              key={`${part.targetType} ${policyId} ${position}`}
-              className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2"
-            >
+            <li key={`${part.targetType} ${policyId} ${position}`} className={OFFER}>
               <span className="min-w-0 grow wrap-anywhere">
-                <bdi>{policy}</bdi>: {words}
+                <bdi className="font-medium">{policy}</bdi>: {words}
               </span>
               <Link
                 to="/policies/$id/edit"
@@ -200,7 +214,7 @@ function Denying({ simulation, event }: Asked) {
       </p>
       <ul className="mt-2 divide-y divide-line">
         {rulesThatDeny(simulation).map(({ type, words }) => (
-          <li key={type} className="flex flex-wrap items-center gap-x-4 gap-y-1 py-2">
+          <li key={type} className={OFFER}>
             <span className="min-w-0 grow wrap-anywhere">{words}</span>
             <Link
               to="/policies/new"

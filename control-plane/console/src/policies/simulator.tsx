@@ -32,7 +32,7 @@ export function Simulator() {
         </p>
       )}
       <div className="mt-4 grid items-start gap-4 lg:grid-cols-[22rem_minmax(0,1fr)]">
-        <section aria-label="Request" className="card">
+        <section aria-label="Request" className="card pt-2">
           {(request !== undefined || !isPending) && (
             <RequestForm key={JSON.stringify(request)} request={request} />
           )}
@@ -115,5 +115,5 @@ async function simulated(values: FormData): Promise<RequestSearch> {
     ...more,
   };
   await answerOf(api.POST('/api/policies/simulate', { body }));
-  return { service, ...(type === 'proxy' ? { proxy: targetId } : { agent: targetId }), ...more };
+  return { ...(type === 'proxy' ? { proxy: targetId } : { agent: targetId }), service, ...more };
 }
