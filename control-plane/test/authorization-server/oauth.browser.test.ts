@@ -35,8 +35,7 @@ beforeEach(() => {
 
 async function choosePassword(once: Page): Promise<void> {
   await once.goto(service.running.ownerLink ?? '');
-  await once.getByRole('button', { name: 'Sign in' }).click();
-  await once.goto(`${service.running.url}/login/password`);
+  await once.getByRole('button', { name: 'Sign in and set a password' }).click();
   await once.locator('#new').fill(PASSWORD);
   await once.locator('#repeated').fill(PASSWORD);
   await Promise.all([once.waitForEvent('load'), once.locator('#repeated').press('Enter')]);
