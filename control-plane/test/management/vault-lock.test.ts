@@ -18,7 +18,8 @@ const ANSWER_WHEN_LOCKED = [
   'POST /api/cli/login/refresh',
   'POST /api/logout',
   'DELETE /api/sessions/{id}',
-  // Change nothing.
+  // Change nothing of the account.
+  'POST /api/attention/seen',
   'POST /api/policies/preview',
   'POST /api/policies/simulate',
   'POST /api/reach/matrix',

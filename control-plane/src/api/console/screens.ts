@@ -12,6 +12,8 @@ export const SCREENS = [
   '/add-credential',
   '/reach',
   '/policies',
+  '/policies/new',
+  '/policies/simulate',
   '/policies/:id',
   '/policies/:id/edit',
   '/activity',
