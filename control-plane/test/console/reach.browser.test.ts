@@ -120,6 +120,15 @@ describe('Reach', () => {
       'Last usejust now, allowed',
     ])
       expect(text).toContain(part);
+    const hrefs = await dialog()
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => (link as unknown as { pathname: string }).pathname));
+    expect(hrefs).toEqual([
+      `/policies/${id}`,
+      expect.stringMatching(/^\/activity\/\d+$/),
+      `/agents/${agent.id}`,
+      `/credentials/${encodeURIComponent(serviceName)}`,
+    ]);
     await own.expectSound('reach-cell');
     await own.page.reload();
     await dialog().getByText('few uses').waitFor();

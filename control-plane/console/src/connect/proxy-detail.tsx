@@ -14,7 +14,7 @@ import { ConnectProxy } from './connect-proxy.tsx';
 import { DestinationWarning } from './destination-warning.tsx';
 import { ProxyFields, placed, proxyIn } from './proxy-fields.tsx';
 import { ProxyStatus } from './proxy-list.tsx';
-import { type Proxy, proxyQuery } from './queries.ts';
+import { type Proxy, credentialQuery, proxyQuery } from './queries.ts';
 
 const route = getRouteApi('/connect/$id');
 
@@ -59,6 +59,8 @@ const useAgentOf = ({ agentId }: Proxy) =>
 function ProxyFacts({ proxy }: OfProxy) {
   const { id, upstreamUrl, serviceName, agentId, headerTemplates = {}, status, keyPrefix, webhook } = proxy;
   const agent = useAgentOf(proxy);
+  const isAsked = serviceName !== undefined;
+  const { data: credential } = useQuery({ ...credentialQuery(serviceName ?? ''), enabled: isAsked });
   return (
     <section aria-label="Facts" className="card">
       <Facts
@@ -70,9 +72,13 @@ function ProxyFacts({ proxy }: OfProxy) {
             : [
                 [
                   'Credential',
-                  <Link to="/reach" search={{ credential: serviceName }}>
+                  credential === null ? (
                     <bdi>{serviceName}</bdi>
-                  </Link>,
+                  ) : (
+                    <Link to="/credentials/$serviceName" params={{ serviceName }}>
+                      <bdi>{serviceName}</bdi>
+                    </Link>
+                  ),
                 ] as const,
               ]),
           ...(agentId === undefined

@@ -27,7 +27,13 @@ export function CredentialReach({ serviceName }: { readonly serviceName: string 
           </li>
         ))}
       </ul>
-      {data?.nextCursor && <p className="mt-2 text-sm text-dim">And more: the first 50 are shown.</p>}
+      {data !== undefined && data.items.length > 0 && (
+        <p className="mt-2">
+          <Link to="/reach" search={{ credential: serviceName }}>
+            {data.nextCursor ? 'See all of them' : 'See what decides'}
+          </Link>
+        </p>
+      )}
     </Section>
   );
 }
@@ -42,7 +48,10 @@ function Caller({ caller: { type, id, name } }: { readonly caller: Schemas['Reac
         </Link>
       ) : (
         <>
-          <bdi>{name}</bdi> <span className="text-sm text-dim">proxy</span>
+          <Link to="/connect/$id" params={{ id }}>
+            <bdi>{name}</bdi>
+          </Link>{' '}
+          <span className="text-sm text-dim">proxy</span>
         </>
       )}
     </span>

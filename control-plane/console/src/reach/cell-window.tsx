@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import type { Schemas } from '../api/client.ts';
 import { overviewQuery } from '../api/queries.ts';
 import { DialogWindow } from '../parts/dialog.tsx';
 import { Failure } from '../parts/failure.tsx';
@@ -29,10 +30,39 @@ export function CellWindow() {
   return (
     <DialogWindow title={cell && <Title cell={cell} />} open={cell !== undefined} onOpenChange={close}>
       {cell && <CellFacts cell={cell} />}
-      <button type="button" className="button mt-4" onClick={close}>
-        Close
-      </button>
+      <div className="mt-4 flex flex-wrap gap-3">
+        {cell && <Subjects cell={cell} />}
+        <button type="button" className="button" onClick={close}>
+          Close
+        </button>
+      </div>
     </DialogWindow>
+  );
+}
+
+/** The ways to what is in the cell. */
+function Subjects({ cell }: { readonly cell: Cell }) {
+  const { callerId, serviceName } = cell;
+  const { data } = useQuery(pairsOf(cell));
+  // A grant or a proxy can wait for a credential.
+  const isDescribed = data?.items[0]?.credential.described ?? true;
+  return (
+    <>
+      {isProxyId(callerId) ? (
+        <Link to="/connect/$id" params={{ id: callerId }} className="button">
+          Open the proxy
+        </Link>
+      ) : (
+        <Link to="/agents/$id" params={{ id: callerId }} className="button">
+          Open the agent
+        </Link>
+      )}
+      {isDescribed && (
+        <Link to="/credentials/$serviceName" params={{ serviceName }} className="button">
+          Open the credential
+        </Link>
+      )}
+    </>
   );
 }
 
@@ -46,11 +76,16 @@ function Title({ cell: { callerId, serviceName } }: { readonly cell: Cell }) {
   );
 }
 
+const pairsOf = ({ callerId, serviceName }: Cell) =>
+  pairsQuery({
+    ...(isProxyId(callerId) ? { proxy: callerId } : { agent: callerId }),
+    credential: serviceName,
+  });
+
 function CellFacts({ cell }: { readonly cell: Cell }) {
   const { callerId, serviceName } = cell;
   const caller = useQuery(callerQuery(callerId));
-  const of = isProxyId(callerId) ? { proxy: callerId } : { agent: callerId };
-  const pairs = useQuery(pairsQuery({ ...of, credential: serviceName }));
+  const pairs = useQuery(pairsOf(cell));
   const lastUse = useQuery(lastUseQuery(cell));
   const error = caller.error ?? pairs.error ?? lastUse.error;
   if (error) return <Failure error={error} />;
@@ -147,7 +182,9 @@ function factsOf({ caller, credential, grant, policies }: Reach): (readonly [str
         <ul>
           {policies.map(({ id, name, targetType, rules }) => (
             <li key={id}>
-              <bdi>{name}</bdi>{' '}
+              <Link to="/policies/$id" params={{ id }}>
+                <bdi>{name}</bdi>
+              </Link>{' '}
               <span className="text-sm text-dim">
                 of the {targetType === 'token' ? 'credential' : targetType}: {rules.join(', ')}
               </span>
@@ -167,10 +204,10 @@ function factsOf({ caller, credential, grant, policies }: Reach): (readonly [str
 const listOf = (texts: readonly string[]): React.ReactNode =>
   texts.length === 0 ? 'None' : <code>{texts.join(', ')}</code>;
 
-function LastUse({ event }: { readonly event: { readonly timestamp: string; readonly outcome: string } }) {
+function LastUse({ event: { seq, timestamp, outcome } }: { readonly event: Schemas['AuditEvent'] }) {
   return (
-    <>
-      <Time at={event.timestamp} />, {event.outcome === 'success' ? 'allowed' : event.outcome}
-    </>
+    <Link to="/activity/$seq" params={{ seq: String(seq) }}>
+      <Time at={timestamp} />, {outcome === 'success' ? 'allowed' : outcome}
+    </Link>
   );
 }
