@@ -92,16 +92,29 @@ describe('Home', () => {
     expect(bytes).toBeLessThan(170_000);
   });
 
-  test('says that the vault is locked, and with which command it is unlocked', async () => {
+  test('leads to where the vault is unlocked, and shows again what was seen when it occurs anew', async () => {
+    const needs = own.page.getByRole('region', { name: 'Needs attention' });
+    const unlock = needs.getByRole('link', { name: 'Unlock it' });
     await own.service.admin('POST', '/api/vault/lock');
     await own.open('/');
-    await own.page.getByRole('heading', { name: 'Needs attention' }).waitFor();
-    expect(await figure('Vault')).toBe('Locked');
-    expect(await own.page.getByText('svault vault unlock').count()).toBe(1);
-    const unlock = own.page.getByRole('link', { name: 'Unlock it' });
     expect(await unlock.getAttribute('href')).toBe('/webhook');
+    expect(await figure('Vault')).toBe('Locked');
     await own.expectSound('locked');
+    await needs.getByRole('button', { name: 'Mark as seen' }).click();
+    await needs.getByText('1 seen').waitFor();
+    await own.page.reload();
+    await needs.getByText('1 seen').waitFor();
+    expect(await unlock.isVisible()).toBe(false);
+
     await own.service.admin('POST', '/api/vault/unlock');
+    own.service.clock.advance(1_000);
+    await own.service.admin('POST', '/api/vault/lock');
+    await own.page.reload();
+    await unlock.waitFor();
+    await own.service.admin('POST', '/api/vault/unlock');
+    await own.page.reload();
+    await own.page.getByText('Connected').waitFor();
+    await expect.poll(() => needs.count()).toBe(0);
   });
 });
 

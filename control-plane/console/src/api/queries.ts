@@ -49,6 +49,12 @@ export const activeAgentsQuery = queryOptions({
   refetchInterval: FRESH_MS,
 });
 
+export const attentionQuery = queryOptions({
+  queryKey: ['attention'],
+  queryFn: ({ signal }) => answerOf(api.GET('/api/attention', { signal })),
+  refetchInterval: FRESH_MS,
+});
+
 export const setupQuery = queryOptions({
   queryKey: ['setup'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/setup', { signal })),

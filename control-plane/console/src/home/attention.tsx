@@ -1,83 +1,78 @@
-import { Link, type LinkProps } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import type { Schemas } from '../api/client.ts';
-import { Time } from '../parts/time.tsx';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { answerOf, api } from '../api/client.ts';
+import { attentionQuery } from '../api/queries.ts';
+import { Failure } from '../parts/failure.tsx';
+import { Section } from '../parts/screen.tsx';
+import { AttentionText, type Item } from './attention-text.tsx';
 import { numberText } from './figure.tsx';
 
-/** What somebody has to do something about, each with where and by which command. Nothing is shown where nothing is. */
-export function Attention({ overview }: { readonly overview: Schemas['Overview'] }) {
-  const items = needsOf(overview);
-  if (items.length === 0) return null;
+/** More are a list for the command line. */
+const MAX_SHOWN = 20;
+
+/** What somebody has to do something about, each with where. What one has seen is out of the way until it occurs anew. */
+export function Attention() {
+  const queryClient = useQueryClient();
+  const { data, error, refetch } = useQuery(attentionQuery);
+  const seen = useMutation({
+    mutationFn: (ids: string[]) => answerOf(api.POST('/api/attention/seen', { body: { ids } })),
+    onSuccess: (answer) => queryClient.setQueryData(attentionQuery.queryKey, answer),
+  });
+  if (error) return <Failure error={error} reset={() => void refetch()} />;
+  if (data === undefined || data.items.length === 0) return null;
+  const fresh = data.items.filter((item) => !item.seen);
+  const known = data.items.filter((item) => item.seen);
   return (
-    <section aria-labelledby="attention" className="card border-warn">
-      <h2 id="attention">Needs attention</h2>
-      <ul className="mt-2 grid list-disc gap-1 pl-5">
-        {items.map(({ id, text, to, act, command }) => (
-          <li key={id}>
-            {text} <Link to={to}>{act}</Link>, or <code>{command}</code>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <Section
+      id="attention"
+      title="Needs attention"
+      actions={
+        fresh.length > 1 && (
+          <button type="button" className="button" onClick={() => seen.mutate(fresh.map(({ id }) => id))}>
+            Mark all as seen
+          </button>
+        )
+      }
+    >
+      <Items items={fresh} onSeen={(id) => seen.mutate([id])} />
+      {seen.error && <Failure error={seen.error} />}
+      {known.length > 0 && (
+        <details className="mt-2">
+          <summary className="cursor-pointer text-sm text-dim">{numberText(known.length)} seen</summary>
+          <Items items={known} />
+        </details>
+      )}
+    </Section>
   );
 }
 
-interface Need {
-  readonly id: string;
-  readonly text: ReactNode;
-  readonly to: NonNullable<LinkProps['to']>;
-  readonly act: string;
-  readonly command: string;
+function Items(props: { readonly items: readonly Item[]; readonly onSeen?: (id: string) => void }) {
+  const { items, onSeen } = props;
+  return (
+    <>
+      <ul className="mt-2 divide-y divide-line">
+        {items.slice(0, MAX_SHOWN).map((item) => (
+          <li key={item.id} className="flex flex-wrap items-baseline justify-between gap-x-4 py-1.5">
+            <p className="min-w-0 wrap-anywhere">
+              {item.severity === 'critical' && <strong className="text-warn">Critical: </strong>}
+              <AttentionText item={item} />
+            </p>
+            {onSeen && (
+              <button
+                type="button"
+                className="cursor-pointer text-sm text-dim underline"
+                onClick={() => onSeen(item.id)}
+              >
+                Mark as seen
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {items.length > MAX_SHOWN && (
+        <p className="mt-2 text-sm text-dim">
+          And {numberText(items.length - MAX_SHOWN)} more: <code>svault account attention</code>
+        </p>
+      )}
+    </>
+  );
 }
-
-function needsOf({ vault, webhook, grants, lockouts, countedUpTo }: Schemas['Overview']): readonly Need[] {
-  const needs: Need[] = [];
-  if (vault.locked)
-    needs.push({
-      id: 'locked',
-      text: 'The vault is locked: every credential request is denied.',
-      to: '/webhook',
-      act: 'Unlock it',
-      command: 'svault vault unlock',
-    });
-  if (webhook.bound && webhook.online === false)
-    needs.push({
-      id: 'offline',
-      text: 'The webhook does not answer: no credential can be delivered.',
-      to: '/webhook',
-      act: 'See its state',
-      command: 'svault webhook status',
-    });
-  if (webhook.logBehindSince)
-    needs.push({
-      id: 'log',
-      text: (
-        <>
-          The webhook has not acknowledged the log since <Time at={webhook.logBehindSince} />.
-        </>
-      ),
-      to: '/webhook',
-      act: 'See how far its copy reaches',
-      command: 'svault webhook status',
-    });
-  if (lockouts > 0)
-    needs.push({
-      id: 'lockouts',
-      text: `${count(lockouts, Infinity, 'agent or proxy is', 'agents and proxies are')} locked out.`,
-      to: '/limits',
-      act: 'See for how long',
-      command: 'svault limits list',
-    });
-  if (grants.endingSoon > 0)
-    needs.push({
-      id: 'grants',
-      text: `${count(grants.endingSoon, countedUpTo, 'grant expires', 'grants expire')} within 24 hours.`,
-      to: '/reach',
-      act: 'See who has grants',
-      command: 'svault grant AGENT SERVICE --renew --expires 7d',
-    });
-  return needs;
-}
-
-const count = (value: number, upTo: number, one: string, many: string): string =>
-  `${numberText(value, upTo)} ${value === 1 ? one : many}`;

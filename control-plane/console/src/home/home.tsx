@@ -18,10 +18,10 @@ export function Home() {
       <h1>Home</h1>
       <div className="mt-4 grid gap-4">
         <SetupSteps />
+        <Attention />
         {!data && error && <Failure error={error} reset={() => void refetch()} />}
         {data && (
           <>
-            <Attention overview={data} />
             <States overview={data} />
             <Counts overview={data} />
           </>
