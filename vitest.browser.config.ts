@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { projects, reporters } from './vitest.config.ts';
 
-// The pages in a real Chromium.
+// The pages and the console in a real Chromium; the console once on PostgreSQL.
 export default defineConfig({
   test: {
     maxWorkers: 1,
     reporters: reporters('browser'),
-    projects: projects({ names: 'browser.test.ts', onPostgres: 'none' }),
+    projects: projects({ names: 'browser.test.ts', onPostgres: 'stores' }),
   },
 });
