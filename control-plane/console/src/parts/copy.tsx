@@ -1,7 +1,7 @@
 import { useState } from 'react';
 
 /** Copies a text. Where the browser does not allow it, the text beside the button can be selected. */
-export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
   const [state, setState] = useState<'Copy' | 'Copied' | 'Not copied'>('Copy');
   const copy = (): void =>
     void navigator.clipboard.writeText(text).then(

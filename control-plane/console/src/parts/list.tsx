@@ -81,7 +81,7 @@ export function Lines<Item>(
 }
 
 /** The way through the pages of a list. */
-export function PageLinks(props: {
+function PageLinks(props: {
   readonly name: string;
   readonly cursorName: string;
   readonly next: string | null | undefined;

@@ -6,10 +6,10 @@ import { OneTimeValue } from '../parts/copy.tsx';
 import { ConfirmDialog, DialogWindow, FormDialog } from '../parts/dialog.tsx';
 import { TextField, textOf } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
+import { Named } from '../parts/named.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
-import { Named } from './people.tsx';
 
 const route = getRouteApi('/people');
 

@@ -7,6 +7,7 @@ import { OneTimeValue } from '../parts/copy.tsx';
 import { ConfirmDialog, DialogWindow, FormDialog } from '../parts/dialog.tsx';
 import { SelectField, TextField, textOf } from '../parts/form.tsx';
 import { List, SearchFilter } from '../parts/list.tsx';
+import { Named } from '../parts/named.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
@@ -180,15 +181,5 @@ function Actions({ member, onInvited }: { readonly member: Member; readonly onIn
         </p>
       </ConfirmDialog>
     </div>
-  );
-}
-
-/** The label of one of several like buttons, with what it is for. */
-export function Named({ what, of }: { readonly what: string; readonly of: string }) {
-  return (
-    <>
-      {what}
-      <span className="sr-only"> {of}</span>
-    </>
   );
 }
