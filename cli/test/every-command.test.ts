@@ -140,6 +140,7 @@ members list
 members edit ada@example.org --role admin
 members invite ada@example.org
 sessions list
+sessions list --agent ci
 SESSION sessions rm ID --yes
 members rm ada@example.org --yes
 admin-keys create --name terraform

@@ -1,6 +1,12 @@
 import { z } from 'zod';
+import { agentReferred } from '../../api/agents.ts';
+import { apiClient } from '../../api/api-client.ts';
 import { SESSION } from '../../api/resources.ts';
-import { type PrintedResource, listing, removing } from '../resource-commands.ts';
+import type { Run } from '../../invocation.ts';
+import { withQuery } from '../../json-in.ts';
+import { plainLine } from '../../output/plain-line.ts';
+import { printList } from '../../output/print.ts';
+import { type PrintedResource, removing } from '../resource-commands.ts';
 
 const sessionSchema = z.looseObject({
   id: z.string(),
@@ -33,7 +39,18 @@ const SESSIONS: PrintedResource<z.infer<typeof sessionSchema>> = {
 };
 
 /** `sessions list` */
-export const listSessions = listing(SESSIONS);
+export const listSessions: Run<[], { readonly agent?: string }> = async (invocation, _, { agent }) => {
+  const client = await apiClient(invocation);
+  const agentId = agent === undefined ? undefined : (await agentReferred(client, agent)).id;
+  const sessions = await client.readAll(withQuery(SESSION.path, { agentId }), sessionSchema);
+  const shape = SESSIONS.shape(sessions);
+  printList(
+    invocation,
+    sessions,
+    agent === undefined ? shape : { ...shape, none: `no MCP client acts as ${plainLine(agent)}` },
+  );
+};
+
 /** `sessions rm SESSION` */
 export const removeSession = removing(SESSION, {
   question: ({ id, name }) => `End the session ${id} of ${name}?`,

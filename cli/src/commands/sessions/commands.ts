@@ -12,8 +12,10 @@ export const sessionsCommand = (action: Action): Command =>
     commands: {
       list: {
         says: 'list the sessions',
+        options: [['--agent <agent>', 'only those of MCP clients that act as this agent, by its name or id']],
         examples: [
           'svault sessions list',
+          'svault sessions list --agent claude',
           'svault sessions list --format wide',
           'svault sessions list --json',
         ],
