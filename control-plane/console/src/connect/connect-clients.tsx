@@ -41,7 +41,7 @@ export function ConnectClients() {
           />
         </div>
         <Steps steps={(byKey && client.withKey ? client.withKey : client.steps)(facts)} />
-        {byKey && <p className="text-sm text-dim">The key of an agent is in the settings of the agent.</p>}
+        {byKey && <p className="text-sm text-dim">The page of an agent reveals its key, under Connect.</p>}
       </div>
     </Section>
   );

@@ -42,7 +42,7 @@ export function ProxyDetail() {
       <div className="mt-4 grid grid-cols-[minmax(0,1fr)] gap-4">
         <DestinationWarning proxy={proxy} />
         <ProxyFacts proxy={proxy} />
-        {isActive && <Use proxy={proxy} />}
+        {isActive && <Use key={proxy.id} proxy={proxy} />}
       </div>
     </Screen>
   );

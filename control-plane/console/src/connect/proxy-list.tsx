@@ -18,7 +18,7 @@ export function ConnectScreen() {
         <ConnectClients />
       </div>
       <section aria-labelledby="proxies" className="mt-6">
-        <div className="flex flex-wrap items-center justify-between gap-3">
+        <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-2">
           <h2 id="proxies" className="text-lg">
             Proxies
           </h2>
@@ -32,7 +32,7 @@ export function ConnectScreen() {
             </Link>
           </div>
         </div>
-        <p className="mt-1 text-dim">
+        <p className="mt-2 text-dim">
           A proxy gives a client the tools of an MCP server. The credential is put into each call on the way,
           and the client never has it.
         </p>
