@@ -1,5 +1,9 @@
 /**
+<<<<<<< HEAD
  * `npm run bench [-- --only rates|proxy|idle|hostile|attack|starts|cli|console --rounds N --seconds N --connections N]`: measures what
+=======
+ * `npm run bench [-- --only rates|proxy|idle|consoles|hostile|attack|starts|cli --rounds N --seconds N --connections N]`: measures what
+>>>>>>> 26d849e5 (Measure what 100 watching consoles cost the credential path)
  * performance targets exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the
  * run under `bench/results/`. `--only` may be repeated.
  */
@@ -19,6 +23,7 @@ import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts'
 import { proxyRows } from './rows/proxy.ts';
 import { rateRows } from './rows/rates.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
+import { watchingConsoleRows } from './rows/watching-consoles.ts';
 import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
 
 const { values } = parseArgs({
@@ -51,6 +56,7 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
     const launcher = { ...BESIDE, 'control-plane': manyDescriptors(servers) };
     return withPair(join(dir, 'idle'), launcher, (pair) => idleConnectionRows(pair, options));
   },
+  consoles: (dir) => withPair(join(dir, 'consoles'), BESIDE, (pair) => watchingConsoleRows(pair, options)),
   hostile: (dir) => besideHostile(join(dir, 'hostile')),
   attack: (dir) => webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options),
   starts: (dir) => withPair(join(dir, 'starts'), BESIDE, (pair) => startAndIdleMemory(pair, rounds)),

@@ -29,6 +29,9 @@ export const TARGETS = {
   p99AtHalf: atMost('ms', 10, 2),
   // Reliability R6.
   p99AmongIdle: atMost('ratio', 2, 1.3),
+  p99Watched: atMost('ratio', 1.5, 1.2),
+  // Each event is sent to 100 readers.
+  cpuWatched: atMost('ratio', 1.5, 1.25),
   // One account's webhook delays no other account.
   p99BesideHostile: atMost('ratio', 1.5, 1.2),
   p99UnderAttack: atMost('ratio', 2, 1.5),

@@ -78,6 +78,19 @@ test('each stream gets every event above its number once and in order, whenever 
   );
 });
 
+test('of 60 streams each gets every event once and in order, one that opens while they are given too', async () => {
+  const { feed, log } = feedOf();
+  const streams = Array.from({ length: 60 }, () => noting());
+  for (const { reader } of streams) feed.open(MINE, 0, reader);
+  await vi.waitFor(() => expect(streams.every(({ noted }) => noted.isLive)).toBe(true));
+  log.head = 250;
+  const late = noting();
+  await vi.waitFor(() => expect(streams[0]?.noted.seqs.length).toBeGreaterThan(0));
+  feed.open(MINE, 0, late.reader);
+  for (const { noted } of [...streams, late])
+    await vi.waitFor(() => expect(noted.seqs).toEqual(range(0, 250)));
+});
+
 test('a stream that takes its last older events slowly misses none that the others get meanwhile', async () => {
   const { feed, log } = feedOf();
   log.head = 3;

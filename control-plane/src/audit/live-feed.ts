@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import type { Id } from '@svault/shared';
 
@@ -29,6 +30,8 @@ interface Watch<T> {
 
 /** Events of one read: a millisecond or two of work, and less text than a stream may have waiting. */
 const PAGE = 100;
+/** Written to in one turn of the event loop: a millisecond or two, between which requests are served. */
+const STREAMS_PER_TURN = 10;
 /** The key of what is counted for the whole process. */
 const PROCESS = '';
 
@@ -43,7 +46,7 @@ export function createLiveFeed<T extends { readonly seq: number }>({
   read,
   onError,
   pollMs = 1_000,
-  maxPerAccount = 20,
+  maxPerAccount = 100,
   maxPerProcess = 1_000,
 }: {
   readonly read: (vaultId: Id<'vlt'>, seq: number, limit: number) => Promise<readonly T[]>;
@@ -57,11 +60,21 @@ export function createLiveFeed<T extends { readonly seq: number }>({
   const ofProcess = createConcurrencyLimit(maxPerProcess);
 
   const give = async (stream: Stream<T>, events: readonly T[]): Promise<void> => {
-    const fresh = events.filter(({ seq }) => seq > stream.seq);
+    // The same list for all streams, so that a reader can prepare it once.
+    const fresh = (events[0]?.seq ?? 0) > stream.seq ? events : events.filter(({ seq }) => seq > stream.seq);
     const last = fresh.at(-1);
     if (!stream.isOpen || last === undefined) return;
     stream.seq = last.seq;
     await stream.reader.take(fresh);
+  };
+
+  const giveAll = async (streams: readonly Stream<T>[], events: readonly T[]): Promise<void> => {
+    const given: Promise<void>[] = [];
+    for (const [index, stream] of streams.entries()) {
+      if (index % STREAMS_PER_TURN === 0 && index > 0 && events.length > 0) await nextTurn();
+      given.push(give(stream, events));
+    }
+    await Promise.all(given);
   };
 
   const schedule = (vaultId: Id<'vlt'>, watch: Watch<T>, ms: number): void => {
@@ -71,7 +84,7 @@ export function createLiveFeed<T extends { readonly seq: number }>({
     try {
       const events = await read(vaultId, watch.seq, PAGE);
       watch.seq = events.at(-1)?.seq ?? watch.seq;
-      await Promise.all([...watch.streams].map((stream) => give(stream, events)));
+      await giveAll([...watch.streams], events);
       if (watches.get(vaultId) === watch) schedule(vaultId, watch, events.length < PAGE ? pollMs : 0);
     } catch (error) {
       if (watches.get(vaultId) !== watch) return;

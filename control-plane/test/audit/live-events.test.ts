@@ -163,10 +163,10 @@ describe('a stream ends', () => {
   });
 });
 
-test('an account has 20 streams at once, one more is 429 RATE_LIMITED, and a closed one makes room', async () => {
+test('an account has 100 streams at once, one more is 429 RATE_LIMITED, and a closed one makes room', async () => {
   const { running, admin: call, place } = await serviceInTest();
   const open = () => followEvents(running.url, keyHeaders(place.adminKey));
-  const streams = await Promise.all(Array.from({ length: 20 }, () => open()));
+  const streams = await Promise.all(Array.from({ length: 100 }, () => open()));
   const { status, json, headers } = await call('GET', '/api/events');
   expect([status, json.code, headers.get('retry-after')]).toEqual([429, 'RATE_LIMITED', '30']);
   await streams[0]!.close();

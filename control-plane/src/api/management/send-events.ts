@@ -53,7 +53,7 @@ export function sendEvents(
   if (res.closed) return;
   if (res.req.method === 'HEAD') return void begin(res).end();
   let resume = (): void => undefined;
-  const write = (text: string): void => {
+  const write = (text: string | Buffer): void => {
     if (res.writableEnded || res.destroyed) return;
     res.write(text);
     if (res.writableLength > maxBacklogBytes) res.destroy();
@@ -67,7 +67,7 @@ export function sendEvents(
       const mustAsk = events.some(({ mayEndSignIns }) => mayEndSignIns);
       // A stop of the program ends the response too.
       if (res.writableEnded || (mustAsk && !(await mayRead()))) return end();
-      write(events.map(({ text }) => text).join(''));
+      write(bytesOf(events));
     },
     drained: async () => {
       if (!res.writableNeedDrain || res.closed) return;
@@ -95,6 +95,15 @@ export function sendEvents(
     resume();
   });
   write('retry: 3000\n\n');
+}
+
+const encoded = new WeakMap<readonly ServerSentEvent[], Buffer>();
+
+/** Made once of a list that many streams are given. */
+function bytesOf(events: readonly ServerSentEvent[]): Buffer {
+  const bytes = encoded.get(events) ?? Buffer.from(events.map(({ text }) => text).join(''));
+  encoded.set(events, bytes);
+  return bytes;
 }
 
 function begin(res: Response): Response {
