@@ -4,6 +4,9 @@ import { usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { type Shape, printDone, printList } from '../../output/print.ts';
 
+/** Of one request. */
+const MAX_IDS = 50;
+
 const attentionSchema = z.looseObject({
   items: z.array(
     z.looseObject({
@@ -63,7 +66,11 @@ export const dismissAttention: Run<[string[]], { readonly all?: boolean }> = asy
   if (named.length > 0 === all) throw usage('give ids of `svault account attention --format name`, or --all');
   const ids = all ? (await readItems(client)).map(({ id }) => id) : [...new Set(named)];
   const path = '/api/attention/seen';
-  const answer = await client.change({ method: 'POST', path, body: { ids }, schema: attentionSchema });
+  let answer: object = {};
+  for (let from = 0; from < Math.max(1, ids.length); from += MAX_IDS) {
+    const body = { ids: ids.slice(from, from + MAX_IDS) };
+    answer = await client.change({ method: 'POST', path, body, schema: attentionSchema });
+  }
   const said = 'what you have seen is listed again when it occurs anew';
   printDone(invocation, { said, answer, name: 'attention' });
 };

@@ -6,8 +6,8 @@ import type { Needs } from './dependencies.ts';
 import { timeSchema, uniqueList } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-/** As many as a list can have. */
-const MAX_IDS = 500;
+/** Fewer than a list may have: the body of a request is bounded. */
+const MAX_IDS = 50;
 
 const attentionSchema = z
   .object({
