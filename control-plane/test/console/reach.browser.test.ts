@@ -114,7 +114,7 @@ describe('Reach', () => {
       'RESTAllowed now',
       'MCP toolsDenied now with MCP_DISABLED',
       'GrantUntil revoked',
-      'few uses of the credential: max_usage',
+      'few uses of the credential: Number of uses',
       'Allowed hostsapi.example.com',
       'Allowed headersauthorization',
       'Last usejust now, allowed',

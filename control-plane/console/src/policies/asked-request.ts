@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { eventQuery } from '../activity/audit-queries.ts';
 import { type Schemas, answerOf, api } from '../api/client.ts';
 import type { Event } from './queries.ts';
 
@@ -15,30 +16,10 @@ export interface RequestSearch {
 
 type Imagined = Schemas['ImaginedRequest'];
 
-const eventQuery = (seq: string) =>
-  queryOptions({
-    queryKey: ['audit', 'event', seq],
-    queryFn: ({ signal }) =>
-      answerOf(api.GET('/api/audit/{seq}', { signal, params: { path: { seq: Number(seq) } } })),
-  });
-
 const simulationQuery = (request: Imagined) =>
   queryOptions({
     queryKey: ['policies', 'simulation', request],
     queryFn: ({ signal }) => answerOf(api.POST('/api/policies/simulate', { signal, body: request })),
-  });
-
-/** What a caller meets with a credential before policies decide. */
-export const reachQuery = ({ agentId, proxyId, serviceName }: Imagined) =>
-  queryOptions({
-    queryKey: ['reach', { agent: agentId, proxy: proxyId, credential: serviceName }],
-    queryFn: ({ signal }) =>
-      answerOf(
-        api.GET('/api/reach', {
-          signal,
-          params: { query: { serviceName, ...(agentId ? { agentId } : { proxyId: proxyId ?? '' }) } },
-        }),
-      ),
   });
 
 /** The request of the address, its event where it has one, and what the policies of now decide about it. */
@@ -79,14 +60,3 @@ function requestOf({ agentId, proxyId, serviceName, timestamp, origin }: Event):
     ...(origin?.address !== undefined && { ip: origin.address }),
   };
 }
-
-/** The name of an agent or a proxy. */
-export const callerQuery = (id: string) =>
-  queryOptions({
-    queryKey: [id.startsWith('prx_') ? 'proxies' : 'agents', id, 'name'],
-    queryFn: async ({ signal }) => {
-      const options = { signal, params: { path: { id } } };
-      if (id.startsWith('prx_')) return (await answerOf(api.GET('/api/proxies/{id}', options))).name;
-      return (await answerOf(api.GET('/api/agents/{id}', options))).name;
-    },
-  });

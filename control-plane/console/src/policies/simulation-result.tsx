@@ -4,7 +4,8 @@ import type { ReactNode } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { Section } from '../parts/screen.tsx';
 import { CHANNEL_NAMES, DENIALS } from '../reach/denials.ts';
-import { type RequestSearch, reachQuery } from './asked-request.ts';
+import { pairsQuery } from '../reach/queries.ts';
+import type { RequestSearch } from './asked-request.ts';
 import type { Event, Simulation } from './queries.ts';
 import { changeThatAllows, rulesThatDeny } from './rule-changes.ts';
 import { RULE_NAMES, countryName, ruleWords } from './rule-words.ts';
@@ -97,8 +98,14 @@ const Line = (props: {
 
 /** What is decided before policies are asked, as of now. */
 function Before({ request }: { readonly request: Asked['request'] }) {
-  const { data } = useQuery(reachQuery(request));
-  if (data === undefined) return <Line what="Before policies" words="…" verdict="" />;
+  const { agentId, proxyId, serviceName } = request;
+  const { data, isPlaceholderData } = useQuery(
+    pairsQuery({
+      ...(proxyId === undefined ? { agent: agentId } : { proxy: proxyId }),
+      credential: serviceName,
+    }),
+  );
+  if (data === undefined || isPlaceholderData) return <Line what="Before policies" words="…" verdict="" />;
   const [reach] = data.items;
   if (reach !== undefined)
     return reach.channels.map(({ channel, denial }) => (

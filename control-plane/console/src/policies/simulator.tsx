@@ -4,7 +4,8 @@ import { type Schemas, answerOf, api } from '../api/client.ts';
 import { Failure } from '../parts/failure.tsx';
 import { ActionForm, TextField, textOf } from '../parts/form.tsx';
 import { Screen } from '../parts/screen.tsx';
-import { type RequestSearch, callerQuery, useAskedRequest } from './asked-request.ts';
+import { callerQuery } from '../reach/queries.ts';
+import { type RequestSearch, useAskedRequest } from './asked-request.ts';
 import { EventWords } from './event-words.tsx';
 import { SimulationResult } from './simulation-result.tsx';
 import { NameField, TargetFields } from './target-fields.tsx';
@@ -59,12 +60,13 @@ function RequestForm({ request }: { readonly request: Imagined | undefined }) {
   const navigate = useNavigate();
   const { agentId, proxyId } = request ?? {};
   const callerId = proxyId ?? agentId;
-  const { data: callerName, isPending } = useQuery({
+  const { data: caller, isPending } = useQuery({
     ...callerQuery(callerId ?? ''),
     enabled: callerId !== undefined,
   });
   if (callerId !== undefined && isPending) return <p className="text-dim">Loading…</p>;
-  const first = callerId === undefined ? undefined : callerOf(callerId, callerName);
+  const first =
+    callerId === undefined ? undefined : callerOf(callerId, (caller?.agent ?? caller?.proxy)?.name);
   return (
     <ActionForm
       submit="Simulate"

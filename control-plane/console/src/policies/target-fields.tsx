@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useDeferredValue, useId, useState } from 'react';
+import { useId, useState } from 'react';
 import { SelectField, TextField } from '../parts/form.tsx';
+import { usePaused } from '../parts/use-paused.ts';
 import type { ListedTarget } from './queries.ts';
 import { TARGET_NAMES, type TargetType, namedQuery, targetText } from './targets.ts';
 
@@ -16,7 +17,7 @@ export function NameField(props: {
   const { type, name, label, defaultValue = '', required = true, onChange } = props;
   const list = useId();
   const [typed, setTyped] = useState(defaultValue);
-  const { data = [] } = useQuery(namedQuery(type, useDeferredValue(typed)));
+  const { data = [] } = useQuery(namedQuery(type, usePaused(typed)));
   return (
     <>
       <TextField

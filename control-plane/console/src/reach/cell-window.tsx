@@ -7,6 +7,7 @@ import { Failure } from '../parts/failure.tsx';
 import { Facts } from '../parts/screen.tsx';
 import { shellWord } from '../parts/shell-word.ts';
 import { Time } from '../parts/time.tsx';
+import { RULE_NAMES } from '../policies/rule-words.ts';
 import { CHANNEL_NAMES, DENIALS, denialsWithoutGrant } from './denials.ts';
 import { GrantEnd } from './pairs.tsx';
 import {
@@ -186,7 +187,8 @@ function factsOf({ caller, credential, grant, policies }: Reach): (readonly [str
                 <bdi>{name}</bdi>
               </Link>{' '}
               <span className="text-sm text-dim">
-                of the {targetType === 'token' ? 'credential' : targetType}: {rules.join(', ')}
+                of the {targetType === 'token' ? 'credential' : targetType}:{' '}
+                {rules.map((rule) => RULE_NAMES[rule]).join(', ')}
               </span>
             </li>
           ))}
