@@ -1,9 +1,5 @@
 /**
-<<<<<<< HEAD
- * `npm run bench [-- --only rates|proxy|idle|hostile|attack|starts|cli|console --rounds N --seconds N --connections N]`: measures what
-=======
- * `npm run bench [-- --only rates|proxy|idle|consoles|hostile|attack|starts|cli --rounds N --seconds N --connections N]`: measures what
->>>>>>> 26d849e5 (Measure what 100 watching consoles cost the credential path)
+ * `npm run bench [-- --only rates|proxy|idle|watched|hostile|attack|starts|cli|console --rounds N --seconds N --connections N]`: measures what
  * performance targets exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the
  * run under `bench/results/`. `--only` may be repeated.
  */
@@ -56,7 +52,7 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
     const launcher = { ...BESIDE, 'control-plane': manyDescriptors(servers) };
     return withPair(join(dir, 'idle'), launcher, (pair) => idleConnectionRows(pair, options));
   },
-  consoles: (dir) => withPair(join(dir, 'consoles'), BESIDE, (pair) => watchingConsoleRows(pair, options)),
+  watched: (dir) => withPair(join(dir, 'watched'), BESIDE, (pair) => watchingConsoleRows(pair, options)),
   hostile: (dir) => besideHostile(join(dir, 'hostile')),
   attack: (dir) => webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options),
   starts: (dir) => withPair(join(dir, 'starts'), BESIDE, (pair) => startAndIdleMemory(pair, rounds)),
