@@ -122,10 +122,14 @@ describe('a credential is added by the form of its kind, and an agent fetches it
 
   test('one-time codes by a typed secret', async () => {
     await openForm('One-time codes');
-    await field('Secret or otpauth:// address').fill('gezd gnbv gy3t qojq gezd gnbv gy3t qojq');
+    await field('Secret or otpauth:// address').fill('gezd gnbv gy3t qojq');
     await submit();
     const { accessToken } = await fetched();
     expect(accessToken).toMatch(/^\d{6}$/);
+    expect(await own.page.getByText('this TOTP seed has 80 bits').count()).toBe(1);
+    await own.page.reload();
+    await own.page.getByText('1, stored').waitFor();
+    expect(await own.page.getByText('this TOTP seed has 80 bits').count()).toBe(0);
   });
 
   test('AWS keys, which the webhook makes', async () => {

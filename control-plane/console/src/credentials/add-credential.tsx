@@ -5,7 +5,7 @@ import { ApiFailure, Problem, type Schemas, answerOf, api } from '../api/client.
 import { meQuery } from '../api/queries.ts';
 import { TextAreaField, TextField, textOf } from '../parts/form.tsx';
 import { Screen } from '../parts/screen.tsx';
-import { credentialPath } from './credential-path.ts';
+import { leaveForm } from './credential-path.ts';
 import { KINDS, type Kind, kindOf } from './kinds.ts';
 import { StoreForm } from './store-form.tsx';
 import { useOwnDocument } from './use-own-document.ts';
@@ -66,11 +66,11 @@ function AddForm(props: {
   const { kind, webhook, isAdmin } = props;
   /** Named at the control plane, while its secret is not stored yet. */
   const [named, setNamed] = useState<string>();
-  const stored = useRef('');
+  // The same, for a second ticket of one attempt, which no render comes before.
+  const current = useRef<string>(undefined);
   const ticket = async (values: FormData): Promise<Schemas['StoreAddress']> => {
     const serviceName = textOf(values, 'serviceName');
-    stored.current = serviceName;
-    if (named === serviceName)
+    if (current.current === serviceName)
       return answerOf(
         api.POST('/api/tokens/{serviceName}/store-ticket', {
           params: { path: { serviceName } },
@@ -78,6 +78,7 @@ function AddForm(props: {
         }),
       );
     const { store } = await nameIt(kind, values);
+    current.current = serviceName;
     setNamed(serviceName);
     return store;
   };
@@ -85,8 +86,7 @@ function AddForm(props: {
     <StoreForm
       {...{ kind, webhook, isAdmin, ticket }}
       submit={named === undefined ? 'Store' : 'Store its secret'}
-      // A load, so that nothing of the secret is left in memory.
-      onStored={() => window.location.assign(credentialPath(stored.current))}
+      onStored={(warnings) => leaveForm(current.current ?? '', warnings)}
     >
       <fieldset className="card grid min-w-0 gap-4">
         <legend className="float-left font-semibold">Credential</legend>

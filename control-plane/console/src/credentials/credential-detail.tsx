@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { type Schemas } from '../api/client.ts';
+import { type ReactNode, useState } from 'react';
+import type { Schemas } from '../api/client.ts';
 import { meQuery } from '../api/queries.ts';
 import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
 import { CredentialEvents, LastUse } from './credential-events.tsx';
-import { CredentialFolders } from './credential-folders.tsx';
+import { ChangeFolders, CredentialFolders } from './credential-folders.tsx';
 import { CredentialReach } from './credential-reach.tsx';
+import { takeWarnings } from './credential-path.ts';
 import { DeleteCredential } from './delete-credential.tsx';
 import { EditCredential } from './edit-credential.tsx';
 import { TYPE_NAMES } from './kinds.ts';
@@ -57,7 +58,7 @@ export function CredentialDetail() {
       <div className="mt-4 grid gap-4">
         <Warnings credential={credential} />
         <div className="grid items-start gap-4 xl:grid-cols-2">
-          <Section id="credential" title="Credential">
+          <Section id="credential" title="Credential" actions={<ChangeFolders credential={credential} />}>
             <Facts facts={factsOf(credential)} />
           </Section>
           <Section id="sealed" title="Sealed with it">
@@ -73,11 +74,10 @@ export function CredentialDetail() {
 
 /** What keeps it from being used, and what to do. */
 function Warnings({ credential: { webhook, upstreamRejectedAt, serviceName } }: CredentialProps) {
-  const warnings: ReactNode[] = [];
+  const [ofStore] = useState(() => takeWarnings(serviceName));
+  const warnings: ReactNode[] = ofStore.map((text) => <bdi>{text}</bdi>);
   if (webhook === undefined)
-    warnings.push(
-      'The webhook holds no secret for it, or does not answer now. Until one is stored, agents get nothing.',
-    );
+    warnings.push('No secret is stored, or the webhook does not answer now. Agents and proxies get nothing.');
   else if (webhook.empty) warnings.push('No secret is stored. Agents and proxies get nothing.');
   if (webhook?.reauthNeeded)
     warnings.push(
@@ -91,14 +91,14 @@ function Warnings({ credential: { webhook, upstreamRejectedAt, serviceName } }: 
       </>,
     );
   if (webhook?.allowedHosts.includes('*'))
-    warnings.push('Proxies may send it to any host on the internet. Replace the secret and name its hosts.');
+    warnings.push('Proxies may send it to any host on the internet. Replace the secret, and name its hosts.');
   if (webhook?.delivery === 'proxy-only' && webhook.allowedHosts.length === 0)
     warnings.push('Nothing can use it: it goes through proxies only, and no host is allowed.');
   if (warnings.length === 0) return null;
   return (
     <ul className="card grid gap-1 border-warn">
       {warnings.map((warning, index) => (
-        <li key={`${serviceName} ${index}`} className="text-warn">
+        <li key={`${serviceName} ${index}`} className="text-warn wrap-anywhere">
           {warning}
         </li>
       ))}
@@ -133,7 +133,9 @@ function factsOf(credential: Schemas['Token']): readonly Fact[] {
       : [
           [
             'Notes',
-            <bdi className="block max-h-48 overflow-y-auto whitespace-pre-line">{notes}</bdi>,
+            <bdi tabIndex={0} className="block max-h-48 overflow-y-auto whitespace-pre-line">
+              {notes}
+            </bdi>,
           ] as const,
         ]),
   ];
@@ -142,7 +144,7 @@ function factsOf(credential: Schemas['Token']): readonly Fact[] {
 const versionText = ({ version, updatedAt }: NonNullable<Schemas['Token']['webhook']>) => (
   <>
     {version}, stored <Time at={updatedAt} />
-    {version > 1 && <span className="text-sm text-dim">; the webhook keeps former ones for 7 days</span>}
+    {version > 1 && <span className="text-sm text-dim">; replaced ones are kept for 7 days</span>}
   </>
 );
 

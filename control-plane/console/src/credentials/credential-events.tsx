@@ -1,74 +1,42 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Schemas } from '../api/client.ts';
+import { Link } from '@tanstack/react-router';
+import { auditQuery } from '../activity/audit-queries.ts';
+import { EVENT_GRID, EventLine } from '../events/event-line.tsx';
 import { Failure } from '../parts/failure.tsx';
+import { Lines } from '../parts/list.tsx';
 import { Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
-import { eventsQuery, lastUseQuery } from './queries.ts';
+import { lastUseQuery } from './queries.ts';
 
-/** Of an event, as the console says it; others by their type. */
-const EVENTS: Readonly<Partial<Record<Schemas['AuditEvent']['eventType'], string>>> = {
-  AGENT_CREDENTIAL_ACCESS: 'Requested by an agent',
-  PROXY_CREDENTIAL_USE: 'Used through a proxy',
-  OWNER_CREDENTIAL_ACCESS: 'Read by an admin',
-  GRANT_CREATED: 'Granted',
-  GRANT_RENEWED: 'Grant renewed',
-  GRANT_REVOKED: 'Grant revoked',
-  GRANT_EXPIRED: 'Grant expired',
-  TOKEN_CREATED: 'Named',
-  TOKEN_UPDATED: 'Description changed',
-  TOKEN_DELETED: 'Deleted',
-  TOKEN_STORE_TICKET: 'Ticket to store a secret',
-  TOKEN_REFRESHED: 'Refreshed',
-};
-
-const OUTCOMES = { success: '', denied: 'denied', rate_limited: 'rate limited', error: 'failed' } as const;
+const MAX_EVENTS = 20;
 
 /** What happened with a credential, newest first, as the log of the control plane has it. */
 export function CredentialEvents({ serviceName }: { readonly serviceName: string }) {
-  const { data, error, refetch } = useQuery(eventsQuery(serviceName));
+  const { data, error, refetch } = useQuery(auditQuery({ credential: serviceName }, undefined));
   return (
-    <Section id="history" title="History">
+    <Section
+      id="history"
+      title="History"
+      actions={
+        <Link to="/activity" search={{ credential: serviceName }} className="text-sm">
+          All events
+        </Link>
+      }
+    >
       {!data && error && <Failure error={error} reset={() => void refetch()} />}
-      {data?.items.length === 0 && <p className="mt-2 text-dim">Nothing in the latest events of the log.</p>}
-      <ul className="mt-2 divide-y divide-line">
-        {data?.items.map((event) => (
-          <li key={event.id} className="flex flex-wrap justify-between gap-x-4 py-1.5">
-            <span className="min-w-0 wrap-anywhere">
-              {EVENTS[event.eventType] ?? <code>{event.eventType}</code>}
-              {event.outcome !== 'success' && (
-                <span className="text-warn">
-                  , {OUTCOMES[event.outcome]} {codeOf(event)}
-                </span>
-              )}
-              {(event.count ?? 1) > 1 && ` × ${event.count}`}
-              <Who event={event} />
-            </span>
-            <span className="text-dim">
-              <Time at={event.timestamp} />
-            </span>
-          </li>
-        ))}
-      </ul>
-      <p className="mt-2 text-sm text-dim">
-        The webhook keeps a log of its own. To see more: <code>svault tokens history</code>
-      </p>
+      {data && (
+        <Lines
+          plain
+          name="Events"
+          items={data.items.slice(0, MAX_EVENTS)}
+          columns={['Time', 'Event', 'Outcome']}
+          rowClass={EVENT_GRID}
+          rowKey={({ seq }) => seq}
+          row={(event) => <EventLine event={event} />}
+          empty={<p className="text-dim">Nothing in the latest events of the log.</p>}
+        />
+      )}
     </Section>
-  );
-}
-
-function codeOf({ detail }: Schemas['AuditEvent']) {
-  const code = detail?.['code'];
-  return typeof code === 'string' ? <code>{code}</code> : null;
-}
-
-function Who({ event }: { readonly event: Schemas['AuditEvent'] }) {
-  const { agentName, proxyName, adminKeyName, userEmail, agentId, proxyId } = event;
-  const who = agentName ?? proxyName ?? adminKeyName ?? userEmail ?? agentId ?? proxyId;
-  return who === undefined ? null : (
-    <span className="text-dim">
-      {' · '}
-      <bdi>{who}</bdi>
-    </span>
   );
 }
 
@@ -79,10 +47,16 @@ export function LastUse({ serviceName }: { readonly serviceName: string }) {
   const { last, isWhole } = data;
   if (last === undefined)
     return <span className="text-dim">{isWhole ? 'never' : 'not in the latest events'}</span>;
+  const who = last.agentName ?? last.proxyName;
   return (
     <>
       <Time at={last.timestamp} />
-      <Who event={last} />
+      {who !== undefined && (
+        <>
+          {' by '}
+          <bdi>{who}</bdi>
+        </>
+      )}
     </>
   );
 }

@@ -99,12 +99,18 @@ function Row({ credential }: { readonly credential: Schemas['Token'] }) {
       </p>
       <p className={webhook === undefined ? 'hidden sm:block' : ''}>
         <span className="text-dim sm:sr-only">Stored </span>
-        <Time at={webhook?.updatedAt} />
+        {webhook === undefined ? <None /> : <Time at={webhook.updatedAt} />}
       </p>
       <p className={webhook?.expiryTime === undefined ? 'hidden sm:block' : ''}>
         <span className="text-dim sm:sr-only">Expires </span>
-        <Time at={webhook?.expiryTime} />
+        {webhook?.expiryTime === undefined ? <None /> : <Time at={webhook.expiryTime} />}
       </p>
     </>
   );
 }
+
+const None = () => (
+  <span aria-hidden="true" className="text-dim">
+    –
+  </span>
+);

@@ -10,7 +10,15 @@ import { reachQuery } from './queries.ts';
 export function CredentialReach({ serviceName }: { readonly serviceName: string }) {
   const { data, error, refetch } = useQuery(reachQuery(serviceName));
   return (
-    <Section id="reach" title="Who can reach it">
+    <Section
+      id="reach"
+      title="Who can reach it"
+      actions={
+        <Link to="/reach" search={{ credential: serviceName }} className="text-sm">
+          Show in Reach
+        </Link>
+      }
+    >
       {!data && error && <Failure error={error} reset={() => void refetch()} />}
       {data?.items.length === 0 && (
         <p className="mt-2 text-dim">

@@ -44,7 +44,7 @@ function WhoLosesIt({ serviceName }: { readonly serviceName: string }) {
   return (
     <>
       <p>At once these lose it, with each grant for it:</p>
-      <ul className="mt-1 max-h-48 list-disc overflow-y-auto pl-5">
+      <ul tabIndex={0} aria-label="Who loses it" className="mt-1 max-h-48 list-disc overflow-y-auto pl-5">
         {data.items.map(({ caller: { type, id, name } }) => (
           <li key={id}>
             <bdi>{name}</bdi>

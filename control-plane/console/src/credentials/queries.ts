@@ -45,14 +45,6 @@ export const reachQuery = (serviceName: string) =>
       answerOf(api.GET('/api/reach', { signal, params: { query: { serviceName, limit: 50 } } })),
   });
 
-/** Events of a credential, newest first. */
-export const eventsQuery = (serviceName: string) =>
-  queryOptions({
-    queryKey: ['credentials', serviceName, 'events'],
-    queryFn: ({ signal }) =>
-      answerOf(api.GET('/api/audit', { signal, params: { query: { serviceName, limit: 20 } } })),
-  });
-
 /** The last use by an agent or through a proxy, as far back as one request looks. */
 export const lastUseQuery = (serviceName: string) =>
   queryOptions({

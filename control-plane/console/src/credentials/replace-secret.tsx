@@ -5,7 +5,7 @@ import { type Schemas, answerOf, api } from '../api/client.ts';
 import { meQuery } from '../api/queries.ts';
 import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Screen } from '../parts/screen.tsx';
-import { credentialPath } from './credential-path.ts';
+import { leaveForm } from './credential-path.ts';
 import { KINDS, type Kind, kindOf } from './kinds.ts';
 import { credentialQuery } from './queries.ts';
 import { StoreForm } from './store-form.tsx';
@@ -114,7 +114,7 @@ function ReplaceForm(props: FormProps & { readonly kind: Kind }) {
     <StoreForm
       {...{ kind, webhook, isAdmin, held, ticket }}
       submit={version === 0 ? 'Store' : 'Replace'}
-      onStored={() => window.location.assign(credentialPath(serviceName))}
+      onStored={(warnings) => leaveForm(serviceName, warnings)}
     >
       {held !== undefined && !held.empty && (
         <p className="wrap-anywhere">

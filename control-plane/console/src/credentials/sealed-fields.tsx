@@ -3,9 +3,9 @@ import { CheckField, SelectField, TextAreaField, TextField } from '../parts/form
 import { Columns, type Held } from './kind-fields.tsx';
 
 const DELIVERIES = [
-  ['any', 'To agents with a grant, and through proxies'],
-  ['proxy-only', 'Only through proxies: no agent gets it'],
-  ['sealed', 'Only encrypted to the keys of recipients'],
+  ['any', 'Agents with a grant, and proxies'],
+  ['proxy-only', 'Proxies only: no agent gets it'],
+  ['sealed', 'Encrypted to recipients only'],
 ] as const;
 
 /** What is sealed with a secret: it cannot be changed later without the secret. */

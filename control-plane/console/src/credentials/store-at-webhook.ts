@@ -1,4 +1,10 @@
-import { type StoreAnswer, type StoreBody, errorBodySchema, storeAnswerSchema } from '@svault/shared/schemas';
+import {
+  type StoreAnswer,
+  type StoreBody,
+  errorBodySchema,
+  storeAnswerSchema,
+  warningsOf,
+} from '@svault/shared/schemas';
 import { Problem, type Schemas } from '../api/client.ts';
 
 const ENDPOINT = '/v1/store';
@@ -19,13 +25,14 @@ function webhookOf(address: string): string | undefined {
  *
  * @param store.webhook where the person was told that the secret goes
  * @param store.ticket asks the control plane for a ticket; called again for another one
+ * @returns warnings for the person, with nothing of the secret in them
  * @throws Problem that says what to do
  */
 export async function storeAtWebhook(store: {
   readonly webhook: string;
   readonly record: StoreBody;
   readonly ticket: () => Promise<Schemas['StoreAddress']>;
-}): Promise<StoreAnswer> {
+}): Promise<readonly string[]> {
   const { webhook, record, ticket } = store;
   const body = JSON.stringify(record);
   const attempt = async () => {
@@ -38,7 +45,9 @@ export async function storeAtWebhook(store: {
     return post(address, body);
   };
   const first = await attempt();
-  return answerIn(isExpiredTicket(first) ? await attempt() : first);
+  const { warnings = [] } = answerIn(isExpiredTicket(first) ? await attempt() : first);
+  // A webhook may know more to warn of, and another one nothing.
+  return [...new Set([...warningsOf(record), ...warnings])];
 }
 
 interface Answer {

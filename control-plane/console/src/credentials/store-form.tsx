@@ -52,14 +52,15 @@ export function StoreForm(props: {
   readonly held?: Held | undefined;
   readonly submit: string;
   readonly ticket: (values: FormData) => Promise<Schemas['StoreAddress']>;
-  readonly onStored: () => void;
+  /** @param warnings of the webhook */
+  readonly onStored: (warnings: readonly string[]) => void;
   readonly children?: ReactNode;
 }) {
   const { kind, isAdmin, held, submit, ticket, onStored, children } = props;
   // What the person was told counts, whatever the control plane says later.
   const [webhook] = useState(props.webhook);
   const queryClient = useQueryClient();
-  const store = async (values: FormData): Promise<void> => {
+  const store = async (values: FormData): Promise<readonly string[]> => {
     mustBeKnown(webhook, values);
     await import('./schemas-without-eval.ts');
     const [{ recordOf }, { storeAtWebhook }] = await Promise.all([
@@ -69,12 +70,13 @@ export function StoreForm(props: {
     const record = await recordOf(kind.id, values);
     await mustTake(kind, { isAdmin, webhook, isSealed: record.delivery === 'sealed' });
     try {
-      await storeAtWebhook({ webhook: webhook.url, record, ticket: () => ticket(values) });
+      const warnings = await storeAtWebhook({ webhook: webhook.url, record, ticket: () => ticket(values) });
+      webhook.remember();
+      return warnings;
     } catch (error) {
       void queryClient.invalidateQueries({ queryKey: ['credentials'] });
       throw error;
     }
-    webhook.remember();
   };
   const Fields = KIND_FIELDS[kind.id];
   return (
