@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- --only rates|proxy|idle|watched|hostile|attack|starts|cli|console --rounds N --seconds N --connections N]`: measures what
- * performance targets exist for, each rate as a ratio to a bare Express server in the same run, prints the table and writes the
- * run under `bench/results/`. `--only` may be repeated.
+ * `npm run bench [-- --only rates|proxy|idle|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
+ * --connections N]`: measures what performance targets exist for, each rate as a ratio to a bare Express server in the same run,
+ * prints the table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only
+ * where it is named.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,6 +19,7 @@ import { hostileWebhookRows } from './rows/hostile-webhook.ts';
 import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { rateRows } from './rows/rates.ts';
+import { agentListRows, logRows } from './rows/large-account.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 import { watchingConsoleRows } from './rows/watching-consoles.ts';
 import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
@@ -56,13 +58,15 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
   hostile: (dir) => besideHostile(join(dir, 'hostile')),
   attack: (dir) => webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options),
   starts: (dir) => withPair(join(dir, 'starts'), BESIDE, (pair) => startAndIdleMemory(pair, rounds)),
+  lists: (dir) => besideLarge(join(dir, 'lists'), agentListRows),
   cli: (dir) => {
     const launcher = { ...BESIDE, webhook: servers };
     return withPair(join(dir, 'cli'), launcher, (pair) => clientStarts(pair, join(dir, 'client'), rounds));
   },
   console: (dir) => withPair(join(dir, 'console'), BESIDE, (pair) => consoleRows(pair, rounds)),
+  log: (dir) => besideLarge(join(dir, 'log'), logRows),
 };
-const only = values.only ?? Object.keys(SECTIONS);
+const only = values.only ?? Object.keys(SECTIONS).filter((name) => name !== 'log');
 const unknown = only.filter((name) => !Object.hasOwn(SECTIONS, name));
 if (unknown.length > 0)
   throw new Error(`--only takes ${Object.keys(SECTIONS).join(', ')}; not ${unknown.join(', ')}`);
@@ -81,6 +85,11 @@ try {
   console.log(`\nwritten to ${writeResults(run, new Date())}`);
 } finally {
   rmSync(work, { recursive: true, force: true });
+}
+
+/** Beside an account of its own, which the rows fill. */
+function besideLarge(dir: string, rows: typeof logRows): Promise<readonly Row[]> {
+  return withPair(dir, BESIDE, (pair) => rows(pair, dir));
 }
 
 /** Two accounts: of two starts, as an operator makes them. */

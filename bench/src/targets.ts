@@ -38,6 +38,7 @@ export const TARGETS = {
   // Some 1,800 connections a second, of which each costs what any connection does.
   p99UnderSmallExchanges: atMost('ratio', 8, 4),
   memoryOfHalfBodies: atMost('MB', 32, 16),
+  page: atMost('ms', 100, 30),
   start: atMost('ms', 2000, 800),
   // 150 and 250 ms on a machine where `node -e 0` takes 40 ms.
   clientHelp: atMost('ratio', 3.75, 2.5),
