@@ -4,8 +4,8 @@ import type { AuditEvent } from '../core/audit-event.ts';
 import type { AuditFilter, AuditStore } from '../core/audit-store.ts';
 import { type Page, cursorOf, pageOf } from '../core/paging.ts';
 
-/** Scans per page: about a tenth of a second's work, between which other requests are served. */
-const MAX_SCANS = 50;
+/** Scans per page: less than a tenth of a second's work, between which other requests are served. */
+const MAX_SCANS = 25;
 
 /**
  * A page of a vault's log, newest first. Where few events of a long log match the filter, a page may hold fewer events than

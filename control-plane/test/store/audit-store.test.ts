@@ -38,9 +38,14 @@ it('scan reads a bounded number of rows for a filter without an index', async ()
   expect(await scan({ serviceName: 'rare' }, 10, 1)).toEqual({ seqs: [], reached: undefined });
 });
 
+it('scan begins at the newest row where it is asked for rows behind a number that is not reached yet', async () => {
+  const newest = await scan({ serviceName: 'nothing' }, 10);
+  expect(await scan({ serviceName: 'nothing' }, 10, 1_000_000_000)).toEqual(newest);
+});
+
 it("scan reads an agent's own rows only", async () => {
-  expect(await scan({ agentId, serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 3502 });
-  expect(await scan({ agentId, serviceName: 'rare' }, 10, 502)).toEqual({ seqs: [4], reached: undefined });
+  expect(await scan({ agentId, serviceName: 'rare' }, 10)).toEqual({ seqs: [], reached: 4002 });
+  expect(await scan({ agentId, serviceName: 'rare' }, 10, 402)).toEqual({ seqs: [4], reached: undefined });
   expect(await scan({ agentId }, 2, 8)).toEqual({ seqs: [6, 4], reached: 4 });
 });
 

@@ -36,22 +36,13 @@ export function createAuditStore(
       const inOrder = newestFirst(db, vaultId, agentId, before);
       const conditions = conditionsBeyondTheIndex(filter);
       if (conditions.length === 0) return seen(await inOrder.selectAll().limit(limit).execute(), limit);
-      const maxLookedAt = agentId === undefined ? MAX_LOOKED_AT : MAX_LOOKED_AT_OF_AGENT;
-      const seqs = inOrder.select('seq').limit(maxLookedAt);
-      const { rows, oldest } = await db
-        .selectFrom(seqs.as('looked_at'))
-        .select(({ fn }) => [fn.countAll<number>().as('rows'), fn.min('seq').as('oldest')])
-        .executeTakeFirstOrThrow();
-      if (rows === 0) return { events: [], reached: undefined };
-      // Of an agent by their numbers: for a range of numbers SQLite reads those of all agents.
-      let query =
-        agentId === undefined
-          ? inOrder.selectAll().where('seq', '>=', oldest)
-          : newestFirst(db, vaultId, undefined, undefined).selectAll().where('seq', 'in', seqs);
+      const { rows, reached } = await (agentId === undefined
+        ? newestRows(db, vaultId, before)
+        : newestOfAgent(db, vaultId, inOrder));
+      let query = rows;
       for (const [column, comparison, value] of conditions) query = query.where(column, comparison, value);
       const found = seen(await query.limit(limit).execute(), limit);
-      const lookedAt = rows < maxLookedAt ? undefined : oldest;
-      return { ...found, reached: found.reached ?? lookedAt };
+      return { ...found, reached: found.reached ?? reached };
     },
 
     after: (vaultId, seq, limit) =>
@@ -147,7 +138,7 @@ export async function chainOf(db: Kysely<Schema>, vaultId: Id<'vlt'>): Promise<A
 /** Rows of one scan: a millisecond or two. */
 const MAX_LOOKED_AT = 2_000;
 /** Fewer where they are not one after another in the table. */
-const MAX_LOOKED_AT_OF_AGENT = 500;
+const MAX_LOOKED_AT_OF_AGENT = 250;
 
 /** In the order of an index, so that a limit bounds the rows that are read. */
 function newestFirst(
@@ -160,6 +151,50 @@ function newestFirst(
   if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
   if (before !== undefined) query = query.where('seq', '<', before);
   return query.orderBy('seq', 'desc');
+}
+
+/** A bounded number of the newest rows, and the lowest number among them; undefined where no row is left. */
+interface LookedAt {
+  readonly rows: ReturnType<typeof rowsOf>;
+  readonly reached: number | undefined;
+}
+
+const rowsOf = (db: Kysely<Schema>, vaultId: Id<'vlt'>) =>
+  newestFirst(db, vaultId, undefined, undefined).selectAll();
+
+/** Numbers have no gaps, so a range of them is as many rows. */
+async function newestRows(
+  db: Kysely<Schema>,
+  vaultId: Id<'vlt'>,
+  before: number | undefined,
+): Promise<LookedAt> {
+  const end = (which: 'min' | 'max') =>
+    db
+      .selectFrom('audit_events')
+      .select(({ fn }) => fn[which]<number | null>('seq').as('seq'))
+      .where('vault_id', '=', vaultId);
+  const { first, last } = await db
+    .selectNoFrom([end('min').as('first'), end('max').as('last')])
+    .executeTakeFirstOrThrow();
+  const upTo = Math.min(before ?? Infinity, (last ?? 0) + 1);
+  const from = upTo - MAX_LOOKED_AT;
+  const rows = rowsOf(db, vaultId).where('seq', '<', upTo).where('seq', '>=', from);
+  return { rows, reached: from <= (first ?? upTo) ? undefined : from };
+}
+
+/** By their numbers: for a range of numbers SQLite reads the rows of all agents. */
+async function newestOfAgent(
+  db: Kysely<Schema>,
+  vaultId: Id<'vlt'>,
+  inOrder: ReturnType<typeof newestFirst>,
+): Promise<LookedAt> {
+  const seqs = inOrder.select('seq').limit(MAX_LOOKED_AT_OF_AGENT);
+  const { count, oldest } = await db
+    .selectFrom(seqs.as('looked_at'))
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('seq').as('oldest')])
+    .executeTakeFirstOrThrow();
+  const rows = rowsOf(db, vaultId).where('seq', 'in', seqs);
+  return { rows, reached: count < MAX_LOOKED_AT_OF_AGENT ? undefined : oldest };
 }
 
 type Condition = readonly [

@@ -53,7 +53,9 @@ export async function all<Row, T>(
 
 /** Rows that one statement looks at for conditions without an index: some milliseconds, in which SQLite serves nothing else. */
 const MAX_LOOKED_AT = 10_000;
-/** So a page looks at 200,000 rows. */
+/** The same of the first statement, which most pages need alone. */
+const FIRST_LOOKED_AT = 1_000;
+/** So a page looks at 191,000 rows. */
 const MAX_SCANS = 20;
 
 /**
@@ -77,7 +79,10 @@ export async function pageBy<Tables extends keyof Schema, Row, Column extends ke
   for (let scans = 0; scans < MAX_SCANS && found.length <= limit; scans++) {
     if (scans > 0) await nextTurn();
     const rest = from === undefined ? query : query.where(sql<SqlBool>`(${refs}) > (${sql.join([...from])})`);
-    const to = conditions.length === 0 ? undefined : await keyOfLastLookedAt(rest, columns);
+    const to =
+      conditions.length === 0
+        ? undefined
+        : await keyOfRow(scans === 0 ? FIRST_LOOKED_AT : MAX_LOOKED_AT, rest, columns);
     let some = to === undefined ? rest : rest.where(sql<SqlBool>`(${refs}) <= (${sql.join(to)})`);
     for (const condition of conditions) some = some.where(condition);
     found.push(
@@ -94,8 +99,9 @@ export async function pageBy<Tables extends keyof Schema, Row, Column extends ke
   return { ...page, ...rest, items: page.items.map(toEntity) };
 }
 
-/** @returns undefined where fewer rows are left */
-async function keyOfLastLookedAt<Tables extends keyof Schema>(
+/** The key of the n-th row; undefined where fewer rows are left. */
+async function keyOfRow<Tables extends keyof Schema>(
+  number: number,
   query: SelectQueryBuilder<Schema, Tables, unknown>,
   columns: readonly string[],
 ): Promise<string[] | undefined> {
@@ -104,7 +110,7 @@ async function keyOfLastLookedAt<Tables extends keyof Schema>(
     .clearSelect()
     .select(refs.map((ref, index) => ref.as(String(index))))
     .orderBy(sql.join(refs))
-    .offset(MAX_LOOKED_AT - 1)
+    .offset(number - 1)
     .limit(1)
     .executeTakeFirst();
   return row && columns.map((_, index) => String(row[index]));
