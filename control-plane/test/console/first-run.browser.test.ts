@@ -50,6 +50,7 @@ test('leads from an empty account to the first credential that an agent fetches,
   writeFileSync(join(folder.path, 'agent.mjs'), program);
   expect(await inShell(folder.path, command)).toEqual({ code: 0, stdout: 'Fetched github\n', stderr: '' });
   await own.page.reload();
-  await own.page.getByText('Granted').waitFor();
+  const granted = own.page.locator('dl > div').filter({ hasText: 'Granted' }).locator('dd').first();
+  await expect.poll(() => granted.textContent()).toBe('1');
   expect(await own.page.getByRole('heading', { name: 'Set up' }).count()).toBe(0);
 });
