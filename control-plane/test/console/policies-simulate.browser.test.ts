@@ -70,6 +70,28 @@ describe('the simulator', () => {
     own.expectComplaints('status of 422');
   });
 
+  test('simulates what a proxy asks, by the policies of the proxy', async () => {
+    const body = { name: 'linear', upstreamUrl: 'https://mcp.example.com/', serviceName: 'github' };
+    const { id } = (await own.service.admin('POST', '/api/proxies', { body })).json.proxy;
+    await own.open(`/policies/${await make('of the proxy', IN_TOKYO)}`);
+    await button('Attach').click();
+    await field('Attach to').selectOption('Proxy');
+    await field('Name of the proxy').fill('linear');
+    await own.page.getByRole('dialog').getByRole('button', { name: 'Attach', exact: true }).click();
+    await shown('The policy is attached to the proxy.');
+    await own.open('/policies/simulate');
+    await field('Who asks').selectOption('Proxy');
+    await field('Name of the proxy').fill('Linear');
+    await field('Credential').fill('github');
+    await button('Simulate').click();
+    await shown('Denied');
+    expect(await parts()).toEqual(['of the proxy of the proxy | Mon-Fri 09:00-17:00 Asia/Tokyo | denies']);
+    expect(own.page.url()).toBe(own.address(`/policies/simulate?proxy=${id}&service=github`));
+    await own.page.reload();
+    await shown('Denied');
+    expect(await field('Name of the proxy').inputValue()).toBe('linear');
+  });
+
   test('says what a request meets before the policies: no grant, or a locked vault', async () => {
     const stranger = await agentOn(own.service.pair);
     await own.open(`/policies/simulate?agent=${stranger.id}&service=github`);
