@@ -117,6 +117,8 @@ describe('a policy', () => {
     await onForm('Attach').click();
     await shown('The policy is attached to the credential.');
     expect(await decision()).toBe('403 elsewhere ip_allowlist');
+    await link('github').click();
+    await own.page.waitForURL(own.address('/credentials/github'));
   });
 
   test('is disabled and enabled, and each says for whom something changes', async () => {

@@ -53,13 +53,28 @@ export function Attachments({
 }
 
 function TargetLink({ target }: { readonly target: ListedTarget }): ReactNode {
+  const { targetType, targetId: id } = target;
   const name = <bdi>{targetText(target)}</bdi>;
-  if (target.targetType !== 'agent') return name;
-  return (
-    <Link {...ROW_LINK} to="/agents/$id" params={{ id: target.targetId }}>
-      {name}
-    </Link>
-  );
+  switch (targetType) {
+    case 'agent':
+      return (
+        <Link {...ROW_LINK} to="/agents/$id" params={{ id }}>
+          {name}
+        </Link>
+      );
+    case 'proxy':
+      return (
+        <Link {...ROW_LINK} to="/connect/$id" params={{ id }}>
+          {name}
+        </Link>
+      );
+    case 'token':
+      return (
+        <Link {...ROW_LINK} to="/credentials/$serviceName" params={{ serviceName: id }}>
+          {name}
+        </Link>
+      );
+  }
 }
 
 function Attach({ policy: { id, name, rules, enabled } }: { readonly policy: Policy }) {
