@@ -6,7 +6,7 @@ import { Section } from '../parts/screen.tsx';
 import { AttentionText, type Item } from './attention-text.tsx';
 import { numberText } from './figure.tsx';
 
-/** More are a list for the command line. */
+/** More are a list for the command line; one request marks no more than 50. */
 const MAX_SHOWN = 20;
 
 /** What somebody has to do something about, each with where. What one has seen is out of the way until it occurs anew. */
@@ -27,8 +27,12 @@ export function Attention() {
       title="Needs attention"
       actions={
         fresh.length > 1 && (
-          <button type="button" className="button" onClick={() => seen.mutate(fresh.map(({ id }) => id))}>
-            Mark all as seen
+          <button
+            type="button"
+            className="button"
+            onClick={() => seen.mutate(fresh.slice(0, MAX_SHOWN).map(({ id }) => id))}
+          >
+            Mark these as seen
           </button>
         )
       }
