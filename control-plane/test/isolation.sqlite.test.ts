@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CANARY, type TwoAccounts, neverExisted, twoAccounts } from './isolation/accounts.ts';
 import { type Operation, operationsIn, requestOf } from './isolation/document.ts';
 import { type Heard, type Questions, interviewer, outside } from './isolation/interview.ts';
@@ -136,6 +136,14 @@ describe('about things of another account', () => {
     await owner.call('POST', `/api/tokens/${theirToken}/store-ticket`);
     await stepsOn(accounts.service.running.url, owner.call).agent('shared', 'theirs');
     exported = (await owner.call('GET', '/api/account/export')).text;
+    // The copy of the log reaches the webhook by itself, and the state of the webhook says how far.
+    await vi.waitUntil(
+      async () => {
+        const { newest, acknowledged } = (await owner.call('GET', '/api/webhook')).json.log;
+        return newest === acknowledged;
+      },
+      { timeout: 60_000 },
+    );
     before = await dump(owner.call);
     marks = canariesIn(before);
     expect(marks.length).toBeGreaterThan(200);
