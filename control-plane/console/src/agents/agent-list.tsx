@@ -41,7 +41,7 @@ export function AgentList() {
         columns={['Agent', 'Status', 'Grants', 'MCP', 'Key', 'Last used']}
         rowClass="gap-x-4 sm:grid-cols-[minmax(0,1fr)_6rem_4rem_3rem_9rem_8rem]"
         rowKey={({ id }) => id}
-        row={({ id, name, description, status, grants = 0, mcpEnabled, keyPrefix, lastUsedAt }) => (
+        row={({ id, name, description, status, grants, mcpEnabled, keyPrefix, lastUsedAt }) => (
           <>
             <div className="min-w-0 wrap-anywhere">
               <Link {...ROW_LINK} to="/agents/$id" params={{ id }} className="font-semibold">
