@@ -145,7 +145,7 @@ function DeleteAgent({ agent: { id, name } }: OfAgent) {
       action={() => answerOf(api.DELETE('/api/agents/{id}', { params: { path: { id } } }))}
       onDone={() => {
         notify('The agent is deleted.');
-        void navigate({ to: '/agents' });
+        return navigate({ to: '/agents' });
       }}
     >
       <p>

@@ -228,7 +228,7 @@ function DeleteProxy({ proxy: { id, name, keyPrefix, lastUsedAt } }: OfProxy) {
       action={() => answerOf(api.DELETE('/api/proxies/{id}', { params: { path: { id } } }))}
       onDone={() => {
         notify('The proxy is deleted.');
-        void navigate({ to: '/connect' });
+        return navigate({ to: '/connect' });
       }}
     >
       <p>

@@ -28,7 +28,7 @@ export function DeleteCredential({ serviceName }: { readonly serviceName: string
       action={() => answerOf(api.DELETE('/api/tokens/{serviceName}', { params: { path: { serviceName } } }))}
       onDone={({ webhook }) => {
         notify(`${serviceName.slice(0, 100)} is deleted. ${RECORDS[webhook]}`);
-        void navigate({ to: '/credentials' });
+        return navigate({ to: '/credentials' });
       }}
     >
       <WhoLosesIt serviceName={serviceName} />

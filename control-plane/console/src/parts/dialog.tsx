@@ -34,7 +34,8 @@ interface Opened<Result> {
   readonly title: ReactNode;
   readonly submit: string;
   readonly action: FormAction<Result>;
-  readonly onDone?: ((result: Result) => void) | undefined;
+  /** Its promise is awaited before the screens read anew what they show. */
+  readonly onDone?: ((result: Result) => unknown) | undefined;
   readonly children?: ReactNode;
 }
 
@@ -42,9 +43,9 @@ interface Opened<Result> {
 export function FormDialog<Result>(props: Opened<Result> & { readonly primary?: boolean }) {
   const { trigger, title, primary, onDone, ...form } = props;
   const [open, setOpen] = useState(false);
-  const done = (result: Result): void => {
+  const done = (result: Result): unknown => {
     setOpen(false);
-    onDone?.(result);
+    return onDone?.(result);
   };
   return (
     <>
@@ -75,9 +76,9 @@ export function ConfirmDialog<Result>(
 ) {
   const { trigger, title, children, onDone, look, ...form } = props;
   const [open, setOpen] = useState(false);
-  const done = (result: Result): void => {
+  const done = (result: Result): unknown => {
     setOpen(false);
-    onDone?.(result);
+    return onDone?.(result);
   };
   return (
     <AlertDialog.Root open={open} onOpenChange={setOpen}>

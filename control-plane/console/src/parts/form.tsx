@@ -33,7 +33,8 @@ export function ActionForm<Result = unknown>(props: {
   readonly action: FormAction<Result>;
   /** Label of the button that submits. */
   readonly submit: string;
-  readonly onDone?: ((result: Result) => void) | undefined;
+  /** Its promise is awaited before the screens read anew what they show. */
+  readonly onDone?: ((result: Result) => unknown) | undefined;
   readonly onCancel?: (() => void) | undefined;
   /** The action takes something away. */
   readonly danger?: boolean;
@@ -62,8 +63,9 @@ export function ActionForm<Result = unknown>(props: {
       const result = await action(new FormData(form));
       form.reset();
       delete form.dataset['typed'];
+      // Where that leads to another screen, nothing reads what was deleted any more.
+      await onDone?.(result);
       void queryClient.invalidateQueries();
-      onDone?.(result);
     } catch (error) {
       const { beside, other } = placedIssues(error, form);
       setErrors(beside);

@@ -125,7 +125,7 @@ function Delete({ policy: { id, name } }: { readonly policy: Policy }) {
       action={() => answerOf(api.DELETE('/api/policies/{id}', { params: { path: { id } } }))}
       onDone={() => {
         notify('The policy is deleted.');
-        void navigate({ to: '/policies' });
+        return navigate({ to: '/policies' });
       }}
     >
       <p>
