@@ -11,7 +11,7 @@ test('the README shows the console by day or by night, as its reader has it, in 
   const [picture = ''] = /<picture>[^]*?<\/picture>/.exec(readme) ?? [];
   const dark = /<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">/.exec(picture)?.[1];
   const [, light, alt] = /<img src="([^"]+)" alt="([^"]+)"/.exec(picture) ?? [];
-  expect([light, dark]).toEqual(['docs/images/console-light.png', 'docs/images/console-dark.png']);
+  expect([light, dark]).toEqual(['./docs/images/console-light.png', './docs/images/console-dark.png']);
   expect(alt).not.toBe('');
   for (const path of [`${ROOT}${light}`, `${ROOT}${dark}`]) {
     expect([path, existsSync(path)]).toEqual([path, true]);
