@@ -1,5 +1,5 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { type IncomingMessage, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pair } from '@svault/compose/pair';
 import { type LoadResult, runLoad } from '../load.ts';
@@ -20,7 +20,6 @@ const READ_AGAIN = [
   ...['/api/attention', '/api/setup'],
 ];
 const READ_AGAIN_MS = 30_000;
-const MAX_WAIT_MS = 30_000;
 
 /** What 100 consoles that show an account cost its agents: p99 and CPU time with them over those without. No stream may lose an event. */
 export async function watchingConsoleRows(pair: Pair, options: RoundOptions): Promise<readonly Row[]> {
@@ -39,14 +38,13 @@ export async function watchingConsoleRows(pair: Pair, options: RoundOptions): Pr
   const results = await alternate(options.rounds, STATES, async (state) => {
     await calm();
     if (state === 'alone') return load();
-    const streams = await Promise.all(Array.from({ length: CONSOLES }, () => openStream(pair)));
+    const streams = await openStreams(pair);
     const going = new AbortController();
     const reading = readAgain(pair, going.signal);
     const watched = await load();
     going.abort();
     await reading;
-    const head = await headOf(pair);
-    for (const stream of streams) await stream.mustHaveAllUpTo(head);
+    await streams.mustHaveAllUpTo(await headOf(pair));
     return watched;
   });
   const [alone = NaN, watched = NaN] = results.map((rounds) =>
@@ -72,30 +70,24 @@ async function headOf(pair: Pair): Promise<number> {
   return items[0]?.seq ?? 0;
 }
 
-/** What is received is only kept during the load, and read after it: reading it would slow down the load. */
-async function openStream(pair: Pair) {
-  const request = get(`${pair.controlPlaneUrl}/api/events`, { agent: false, headers: headersOf(pair) });
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  if (response.statusCode !== 200) throw new Error(`a stream was answered ${response.statusCode}`);
-  const received: Buffer[] = [];
-  response.on('data', (part: Buffer) => received.push(part));
-  // The socket is destroyed below.
-  response.on('error', () => undefined);
-  const ids = (): readonly number[] =>
-    [
-      ...Buffer.concat(received)
-        .toString()
-        .matchAll(/^id: (\d+)$/gmu),
-    ].map(([, id]) => Number(id));
+/** The consoles' streams, in a process of their own. */
+async function openStreams(pair: Pair) {
+  const { authorization } = headersOf(pair);
+  const readers = fork(new URL('../event-readers.ts', import.meta.url), [
+    ...[`${pair.controlPlaneUrl}/api/events`, authorization, String(CONSOLES)],
+  ]);
+  const ended = once(readers, 'exit').then(([code]) => {
+    throw new Error(`the readers of events ended with ${code}`);
+  });
+  ended.catch(() => undefined);
+  const said = (): Promise<unknown> => Promise.race([once(readers, 'message'), ended]);
+  await said();
   return {
+    /** Closes them. @throws Error where one has lost an event; the reader says which */
     mustHaveAllUpTo: async (head: number): Promise<void> => {
-      const lateAt = performance.now() + MAX_WAIT_MS;
-      while ((ids().at(-1) ?? 0) < head && performance.now() < lateAt) await delay(100);
-      request.destroy();
-      const numbers = ids();
-      const first = numbers[0] ?? 0;
-      if (numbers.at(-1) !== head || numbers.some((id, index) => id !== first + index))
-        throw new Error(`a stream has lost events: ${numbers.length} from ${first} on, of ${head}`);
+      const answered = said();
+      readers.send(head);
+      await answered;
     },
   };
 }
