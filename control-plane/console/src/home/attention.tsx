@@ -17,7 +17,7 @@ export function Attention() {
     mutationFn: (ids: string[]) => answerOf(api.POST('/api/attention/seen', { body: { ids } })),
     onSuccess: (answer) => queryClient.setQueryData(attentionQuery.queryKey, answer),
   });
-  if (error) return <Failure error={error} reset={() => void refetch()} />;
+  if (error && data === undefined) return <Failure error={error} reset={() => void refetch()} />;
   if (data === undefined || data.items.length === 0) return null;
   const fresh = data.items.filter((item) => !item.seen);
   const known = data.items.filter((item) => item.seen);

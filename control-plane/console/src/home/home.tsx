@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { overviewQuery } from '../api/queries.ts';
+import { attentionQuery, overviewQuery, setupQuery } from '../api/queries.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Activity } from './activity.tsx';
 import { Attention } from './attention.tsx';
@@ -11,22 +11,27 @@ import { States } from './states.tsx';
 
 /** How the account is doing, and what to do next. */
 export function Home() {
-  const { data, error, refetch } = useQuery(overviewQuery);
+  const { data, error, isPending, refetch } = useQuery(overviewQuery);
+  // What comes later would move what is read already.
+  const isLoading = [isPending, useQuery(attentionQuery).isPending, useQuery(setupQuery).isPending].some(
+    Boolean,
+  );
   return (
     <>
       <title>Home · svault</title>
       <h1>Home</h1>
       <div className="mt-4 grid gap-4">
-        <SetupSteps />
-        <Attention />
-        {!data && error && <Failure error={error} reset={() => void refetch()} />}
-        {data && (
+        {isLoading ? (
+          <p className="min-h-96 text-dim">Loading…</p>
+        ) : (
           <>
-            <States overview={data} />
-            <Counts overview={data} />
+            <SetupSteps />
+            <Attention />
+            {!data && error && <Failure error={error} reset={() => void refetch()} />}
+            {data && <States overview={data} />}
+            {data && <Counts overview={data} />}
           </>
         )}
-        {!data && !error && <p className="min-h-96 text-dim">Loading…</p>}
         <div className="grid gap-4 xl:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
           <Activity />
           <MostActive />

@@ -1,6 +1,6 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog } from '@base-ui/react/dialog';
-import { type ComponentProps, type ReactNode, useState } from 'react';
+import { type ComponentProps, type ReactNode, useRef, useState } from 'react';
 import { ActionForm, type FormAction } from './form.tsx';
 
 const BACKDROP = 'fixed inset-0 bg-ground/80';
@@ -76,6 +76,7 @@ export function ConfirmDialog<Result>(
 ) {
   const { trigger, title, children, onDone, look, ...form } = props;
   const [open, setOpen] = useState(false);
+  const popup = useRef<HTMLDivElement>(null);
   const done = (result: Result): unknown => {
     setOpen(false);
     return onDone?.(result);
@@ -87,7 +88,14 @@ export function ConfirmDialog<Result>(
       </AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP} />
-        <AlertDialog.Popup className={POPUP}>
+        <AlertDialog.Popup
+          ref={popup}
+          className={POPUP}
+          // Its first field, or Cancel: a key pressed too early takes nothing away.
+          initialFocus={() =>
+            popup.current?.querySelector<HTMLElement>('form :is(input, select, textarea, [type=button])')
+          }
+        >
           <AlertDialog.Title className="text-lg wrap-anywhere">{title}</AlertDialog.Title>
           <AlertDialog.Description render={<div />} className="mt-2 wrap-anywhere">
             {children}
