@@ -1,9 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { createReplyReader } from './reply-reader.ts';
-
-/** Gives the next request as bytes, or undefined when there is none left. */
-export type RequestSource = () => Buffer | undefined;
+import { type RequestSource, requestBytes } from './requests.ts';
 
 export interface LoadTarget {
   /** `http://127.0.0.1:PORT` */
@@ -12,12 +10,18 @@ export interface LoadTarget {
   readonly expectedStatus: number;
 }
 
-interface Load extends LoadTarget {
+/** How a target is asked. */
+export interface LoadShape {
+  /** With it, requests leave at this even rate whether or not answers come; without, as fast as answers come. */
+  readonly requestsPerSecond?: number;
+  /** Where the answers redirect to: each is followed on a connection to there, and has its answer with that one's. */
+  readonly redirectsTo?: LoadTarget;
+}
+
+interface Load extends LoadTarget, LoadShape {
   readonly source: RequestSource;
   readonly connections: number;
   readonly seconds: number;
-  /** With it, requests leave at this even rate whether or not answers come; without, as fast as answers come. */
-  readonly requestsPerSecond?: number;
 }
 
 export interface LoadResult {
@@ -30,7 +34,7 @@ export interface LoadResult {
 }
 
 interface Connection {
-  readonly socket: Socket;
+  readonly sockets: Socket[];
   /** When the request in flight was due, by `performance.now()`; undefined where the connection is free. */
   dueAt: number | undefined;
 }
@@ -40,72 +44,81 @@ const PACE_MS = 1;
 /**
  * Sends requests over plain sockets, one in flight per connection. The requests are ready-made bytes and the answers
  * are not decoded, so that one core of load can keep one core of any of the servers busy.
+ *
+ * At a fixed rate each request that was due is answered and counted, however late.
  * @throws Error when an answer has another status, or a connection breaks
  */
 export async function runLoad(load: Load): Promise<LoadResult> {
-  const { hostname, port } = new URL(load.url);
   const latencies: number[] = [];
   const finished = Promise.withResolvers<undefined>();
-  const startedAt = performance.now();
-  const endsAt = startedAt + load.seconds * 1000;
   const paced = load.requestsPerSecond !== undefined;
   const free: Connection[] = [];
+  let endsAt = Infinity;
   let answered = 0;
   let inFlight = 0;
   let over = false;
 
   const send = (connection: Connection, dueAt: number): void => {
     const request = over ? undefined : load.source();
-    if (request === undefined) {
-      over = true;
-      if (inFlight === 0) finished.resolve(undefined);
-      return;
-    }
+    if (request === undefined) return finish();
     inFlight++;
     connection.dueAt = dueAt;
-    connection.socket.write(request);
+    connection.sockets[0]?.write(request);
+  };
+  const finish = (): void => {
+    over = true;
+    if (inFlight === 0) finished.resolve(undefined);
   };
 
-  const onReply = (connection: Connection, status: number): void => {
+  const onAnswered = (connection: Connection): void => {
     const now = performance.now();
     inFlight--;
     answered++;
     latencies.push(now - (connection.dueAt ?? now));
     connection.dueAt = undefined;
-    if (status !== load.expectedStatus) {
-      over = true;
-      finished.reject(new Error(`${load.url} answered ${status} instead of ${load.expectedStatus}`));
-    }
-    if (now >= endsAt) over = true;
-    if (over && inFlight === 0) finished.resolve(undefined);
+    if (over || (!paced && now >= endsAt)) finish();
     else if (paced) free.push(connection);
     else send(connection, now);
   };
 
-  const connections = await Promise.all(
-    Array.from({ length: load.connections }, async () => {
-      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-      const connection: Connection = { socket, dueAt: undefined };
-      socket.on(
-        'data',
-        createReplyReader((status) => onReply(connection, status)),
-      );
-      await once(socket, 'connect');
-      socket.on('error', (error) => finished.reject(error));
-      socket.on('close', () => finished.reject(new Error(`${load.url} closed a connection`)));
-      return connection;
-    }),
-  );
+  const open = async ({ url, expectedStatus }: LoadTarget, onReply: (head: string) => void) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    const read = createReplyReader((status, head) => {
+      if (status === expectedStatus) return onReply(head);
+      over = true;
+      finished.reject(new Error(`${url} answered ${status} instead of ${expectedStatus}`));
+    });
+    socket.on('data', read);
+    await once(socket, 'connect');
+    socket.on('error', (error) => finished.reject(error));
+    socket.on('close', () => finished.reject(new Error(`${url} closed a connection`)));
+    return socket;
+  };
+  const openConnection = async (): Promise<Connection> => {
+    const connection: Connection = { sockets: [], dueAt: undefined };
+    const { redirectsTo } = load;
+    const answer = (): void => onAnswered(connection);
+    const follow = (head: string): void =>
+      void connection.sockets[1]?.write(requestBytes(redirectsTo?.url ?? '', locationOf(head)));
+    connection.sockets.push(await open(load, redirectsTo === undefined ? answer : follow));
+    if (redirectsTo !== undefined) connection.sockets.push(await open(redirectsTo, answer));
+    return connection;
+  };
 
+  const connections = await Promise.all(Array.from({ length: load.connections }, openConnection));
   const cpuBefore = process.cpuUsage();
   const measuredFrom = performance.now();
-  const pacer = paced ? startPacer(load, connections, free, send, () => over) : undefined;
+  endsAt = measuredFrom + load.seconds * 1000;
+  free.push(...connections);
+  const pacer = paced ? startPacer(load, free, send, finish) : undefined;
   if (!paced) for (const connection of connections) send(connection, performance.now());
   try {
     await finished.promise;
   } finally {
     clearInterval(pacer);
-    for (const { socket } of connections) socket.removeAllListeners('close').destroy();
+    for (const { sockets } of connections)
+      for (const socket of sockets) socket.removeAllListeners('close').destroy();
   }
   const elapsedMs = performance.now() - measuredFrom;
   const cpu = process.cpuUsage(cpuBefore);
@@ -124,25 +137,34 @@ export async function runLoad(load: Load): Promise<LoadResult> {
  * latency runs from when it was due, so that a server that stalls cannot hide the requests it kept from being sent.
  */
 function startPacer(
-  load: Load,
-  connections: readonly Connection[],
+  { requestsPerSecond = 1, seconds }: Load,
   free: Connection[],
   send: (connection: Connection, dueAt: number) => void,
-  isOver: () => boolean,
+  finish: () => void,
 ): NodeJS.Timeout {
   const startedAt = performance.now();
-  const intervalMs = 1000 / (load.requestsPerSecond ?? 1);
+  const intervalMs = 1000 / requestsPerSecond;
+  const count = Math.ceil(requestsPerSecond * seconds);
   let sent = 0;
-  free.push(...connections);
-  return setInterval(() => {
+  const pacer = setInterval(() => {
     const now = performance.now();
-    while (!isOver() && startedAt + sent * intervalMs <= now) {
+    while (sent < count && startedAt + sent * intervalMs <= now) {
       const connection = free.shift();
       if (connection === undefined) return;
       send(connection, startedAt + sent * intervalMs);
       sent++;
     }
+    if (sent < count) return;
+    clearInterval(pacer);
+    finish();
   }, PACE_MS);
+  return pacer;
+}
+
+/** Path and query of where an answer redirects to. */
+function locationOf(head: string): string {
+  const { pathname, search } = new URL(/\r\nlocation: *(\S+)/i.exec(head)?.[1] ?? '');
+  return pathname + search;
 }
 
 /** @param sorted ascending; NaN where it is empty */

@@ -1,20 +1,24 @@
 /**
- * `npm run bench [-- --only rates|proxy|idle|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
- * --connections N]`: measures what performance targets exist for, each rate as a ratio to a bare Express server in the same run,
- * prints the table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only
- * where it is named.
+ * `npm run bench [-- --only calls|fetch|rates|proxy|idle|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
+ * --connections N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
+ * table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only where it is named.
+ * `--compare` prints what changed since the run of a file beyond the spread of both.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Pair, startPair } from '@svault/compose/pair';
 import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { newKey } from '@svault/shared';
+import { comparison } from './compare.ts';
 import { fsyncMs, LOAD_CORE, machine, pinnedTo, pinSelf, SERVER_CORE } from './machine.ts';
 import { type Row, table, writeResults } from './report.ts';
+import type { Measured } from './rounds.ts';
+import { callRows } from './rows/calls.ts';
 import { clientStarts } from './rows/client-start.ts';
 import { consoleRows } from './rows/console.ts';
+import { fetchRows } from './rows/fetch.ts';
 import { hostileWebhookRows } from './rows/hostile-webhook.ts';
 import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts';
 import { proxyRows } from './rows/proxy.ts';
@@ -27,9 +31,10 @@ import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '32' },
+    compare: { type: 'string' },
   },
 });
 const options = {
@@ -40,16 +45,20 @@ const options = {
 const { rounds, seconds, connections } = options;
 const servers = pinnedTo(SERVER_CORE);
 const BESIDE = { 'control-plane': servers, webhook: pinnedTo(LOAD_CORE) };
-/** What the rates were computed of. */
-let details: object = {};
+const TOGETHER = { 'control-plane': servers, webhook: servers };
+/** What rows were computed of, by section. */
+const measured: Record<string, readonly Measured[]> = {};
+/** Read before anything is measured: a file that is not there is known at once. */
+const earlier =
+  values.compare === undefined
+    ? undefined
+    : (JSON.parse(readFileSync(values.compare, 'utf8')) as { readonly rows: readonly Row[] }).rows;
 
 const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>>> = {
-  rates: async (dir) => {
-    const { rows, ...measured } = await rateRows(dir, options);
-    details = measured;
-    return rows;
-  },
-  proxy: (dir) => withPair(join(dir, 'proxy'), BESIDE, (pair) => proxyRows(pair, options)),
+  calls: (dir) => together(dir, 'calls', callRows),
+  fetch: (dir) => together(dir, 'fetch', fetchRows),
+  rates: async (dir) => keep('rates', await rateRows(dir, options)),
+  proxy: (dir) => withPair(join(dir, 'proxy'), TOGETHER, (pair) => proxyRows(pair, options)),
   idle: (dir) => {
     const launcher = { ...BESIDE, 'control-plane': manyDescriptors(servers) };
     return withPair(join(dir, 'idle'), launcher, (pair) => idleConnectionRows(pair, options));
@@ -57,7 +66,8 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
   watched: (dir) => withPair(join(dir, 'watched'), BESIDE, (pair) => watchingConsoleRows(pair, options)),
   hostile: (dir) => besideHostile(join(dir, 'hostile')),
   attack: (dir) => webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options),
-  starts: (dir) => withPair(join(dir, 'starts'), BESIDE, (pair) => startAndIdleMemory(pair, rounds)),
+  starts: (dir) =>
+    withPair(join(dir, 'starts'), BESIDE, (pair) => startAndIdleMemory(pair, join(dir, 'starts'), rounds)),
   lists: (dir) => besideLarge(join(dir, 'lists'), agentListRows),
   cli: (dir) => {
     const launcher = { ...BESIDE, webhook: servers };
@@ -81,10 +91,22 @@ try {
   for (const [name, section] of Object.entries(SECTIONS))
     if (only.includes(name)) rows.push(...(await section(work)));
   console.log(`\n${table(rows)}`);
-  const run = { machine: { ...machine(), fsyncMs: disk }, options, rows, ...details };
+  const run = { machine: { ...machine(), fsyncMs: disk }, options, rows, measured };
+  if (earlier !== undefined) console.log(`\n${comparison(earlier, rows)}`);
   console.log(`\nwritten to ${writeResults(run, new Date())}`);
 } finally {
   rmSync(work, { recursive: true, force: true });
+}
+
+/** Both programs on the servers' core. */
+function together(dir: string, name: string, rowsOf: typeof callRows): Promise<readonly Row[]> {
+  const place = join(dir, name);
+  return withPair(place, TOGETHER, async (pair) => keep(name, await rowsOf(pair, place, options)));
+}
+
+function keep(section: string, result: Awaited<ReturnType<typeof rateRows>>): readonly Row[] {
+  measured[section] = result.measured;
+  return result.rows;
 }
 
 /** Beside an account of its own, which the rows fill. */

@@ -1,8 +1,8 @@
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
-/** Called with the status of each complete answer, in order. */
-export type OnReply = (status: number) => void;
+/** Called with status and head of each complete answer, in order. */
+export type OnReply = (status: number, head: string) => void;
 
 /** Finds where each HTTP/1.1 answer ends, by its length or its last chunk, at the same cost for every server. */
 export function createReplyReader(onReply: OnReply): (chunk: Buffer) => void {
@@ -10,18 +10,17 @@ export function createReplyReader(onReply: OnReply): (chunk: Buffer) => void {
   return (chunk) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
     for (;;) {
-      const end = endOfReply(pending);
-      if (end === undefined) return;
-      const status = Number(pending.toString('latin1', 9, 12));
-      pending = pending.subarray(end);
-      onReply(status);
+      const reply = firstReply(pending);
+      if (reply === undefined) return;
+      pending = pending.subarray(reply.end);
+      onReply(Number(reply.head.slice(9, 12)), reply.head);
       if (pending.length === 0) return;
     }
   };
 }
 
-/** @returns the offset behind the first answer, undefined where it is not complete yet */
-function endOfReply(bytes: Buffer): number | undefined {
+/** @returns the head of the first answer and the offset behind it, undefined where it is not complete yet */
+function firstReply(bytes: Buffer): { readonly head: string; readonly end: number } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const bodyStart = headEnd + HEAD_END.length;
@@ -29,8 +28,8 @@ function endOfReply(bytes: Buffer): number | undefined {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) {
     const end = bodyStart + Number(length);
-    return end <= bytes.length ? end : undefined;
+    return end <= bytes.length ? { head, end } : undefined;
   }
   const lastChunk = bytes.indexOf(LAST_CHUNK, bodyStart);
-  return lastChunk === -1 ? undefined : lastChunk + LAST_CHUNK.length;
+  return lastChunk === -1 ? undefined : { head, end: lastChunk + LAST_CHUNK.length };
 }

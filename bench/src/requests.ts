@@ -1,4 +1,5 @@
-import type { RequestSource } from './load.ts';
+/** Gives the next request as bytes, or undefined when there is none left. */
+export type RequestSource = () => Buffer | undefined;
 
 /** The bytes of a GET over a connection that stays open, or with a body of a POST of it as JSON. */
 export function requestBytes(

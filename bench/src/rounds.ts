@@ -1,14 +1,21 @@
-import { runLoad, type LoadResult, type LoadTarget, type RequestSource } from './load.ts';
+import { type LoadResult, type LoadShape, type LoadTarget, runLoad } from './load.ts';
 import { cpuSeconds } from './machine.ts';
 import type { Row } from './report.ts';
+import type { RequestSource } from './requests.ts';
 import { settle } from './server-process.ts';
 import type { Target } from './targets.ts';
 
-/** One thing to measure against bare Express. */
-export interface Contender extends LoadTarget {
+/** One thing to measure. */
+export interface Contender extends LoadTarget, LoadShape {
   readonly name: string;
   /** Of its server. */
   readonly pid: number;
+  /** Of the other processes that do its work: their CPU time counts as well. */
+  readonly otherPids?: readonly number[];
+  /** Instead of as many as the options say. */
+  readonly connections?: number;
+  /** Whether the CPU time that it takes after the last answer, until it is at rest, counts as well. */
+  readonly untilAtRest?: boolean;
   /** Makes the requests of one run. Called before each run, so that tickets are fresh. */
   prepare(): RequestSource;
   /** Called after each run. */
@@ -22,32 +29,25 @@ export interface RoundOptions {
   readonly connections: number;
 }
 
+/** A contender, and what was measured of it in each round. */
 export interface Measured {
   readonly name: string;
-  /** Median over the rounds of requests per second over those of bare Express in the same round. */
-  readonly ratio: number;
-  readonly requestsPerSecond: number;
-  /** The same ratio by CPU time instead of rate. */
-  readonly cpuRatio: number;
-  /** Median CPU time of the server per request, in microseconds: what other work on the machine disturbs least. */
-  readonly cpuMicros: number;
   readonly rounds: readonly RoundResult[];
 }
 
-interface RoundResult extends LoadResult {
+export interface RoundResult extends LoadResult {
+  /** CPU time of all its processes per request: what other work on the machine disturbs least. */
   readonly cpuMicros: number;
 }
 
 const WARM_UP_SECONDS = 1;
 
 /**
- * Measures contenders in turn, the yardstick first in each round: what else the machine does falls on both sides of
- * a ratio.
- * @param yardstick bare Express
+ * Measures contenders in turn, each once in a round: what else the machine does falls on all sides of a ratio.
  * @param pids processes that must be at rest before each run
+ * @returns what was measured, in the order of the contenders
  */
 export async function measure(
-  yardstick: Contender,
   contenders: readonly Contender[],
   pids: readonly number[],
   { rounds: count, connections, seconds }: RoundOptions,
@@ -55,31 +55,42 @@ export async function measure(
   const run = async (contender: Contender, forSeconds: number): Promise<RoundResult> => {
     const source = contender.prepare();
     await settle(pids);
-    const cpuBefore = cpuSeconds(contender.pid);
-    const result = await runLoad({ ...contender, source, connections, seconds: forSeconds });
-    const cpuMicros = ((cpuSeconds(contender.pid) - cpuBefore) * 1e6) / result.answered;
+    const own = [contender.pid, ...(contender.otherPids ?? [])];
+    const cpuBefore = cpuSecondsOf(own);
+    const result = await runLoad({ connections, ...contender, source, seconds: forSeconds });
+    if (contender.untilAtRest) await settle(own);
+    const cpuMicros = ((cpuSecondsOf(own) - cpuBefore) * 1e6) / result.answered;
     contender.afterRun?.();
     return { ...result, cpuMicros };
   };
-  const all = [yardstick, ...contenders];
-  for (const each of all) await run(each, WARM_UP_SECONDS);
-  const results = all.map((): RoundResult[] => []);
+  for (const each of contenders) await run(each, WARM_UP_SECONDS);
+  const results = contenders.map(({ name }) => ({ name, rounds: [] as RoundResult[] }));
   for (let round = 0; round < count; round++)
-    for (const [at, each] of all.entries()) results[at]?.push(await run(each, seconds));
-  const base = results[0] ?? [];
-  return results.map((rounds, at) => {
-    const medianOf = (pick: (one: RoundResult, bare: RoundResult) => number): number =>
-      median(rounds.map((one, round) => pick(one, base[round] ?? one)));
-    return {
-      name: all[at]?.name ?? '',
-      ratio: medianOf((one, bare) => one.requestsPerSecond / bare.requestsPerSecond),
-      requestsPerSecond: medianOf((one) => one.requestsPerSecond),
-      cpuRatio: medianOf((one, bare) => bare.cpuMicros / one.cpuMicros),
-      cpuMicros: medianOf((one) => one.cpuMicros),
-      rounds,
-    };
-  });
+    for (const [at, each] of contenders.entries()) results[at]?.rounds.push(await run(each, seconds));
+  return results;
 }
+
+const cpuSecondsOf = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+
+/** What was measured of a contender by name. @throws Error where nothing was */
+export function roundsOf(measured: readonly Measured[], name: string): readonly RoundResult[] {
+  const found = measured.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`${name} was not measured`);
+  return found.rounds;
+}
+
+type Figure = Exclude<keyof RoundResult, 'answered' | 'loaderBusy'>;
+
+export const medianOf = (rounds: readonly RoundResult[], figure: Figure): number =>
+  median(rounds.map((each) => each[figure]));
+
+/** A figure over the same one of a yardstick, round by round. */
+export const ratiosTo = (
+  yardstick: readonly RoundResult[],
+  rounds: readonly RoundResult[],
+  figure: Figure,
+): readonly number[] =>
+  rounds.map((each, round) => each[figure] / (yardstick[round]?.[figure] ?? Number.NaN));
 
 /** Measures two states in turn, once each in a round. @returns what was measured of each, by round */
 export async function alternate<State extends string, T>(
@@ -95,10 +106,6 @@ export async function alternate<State extends string, T>(
 
 type Quantile = 'p50Ms' | 'p99Ms';
 
-/** Median over the rounds of a quantile. */
-const medianOf = (results: readonly LoadResult[], which: Quantile): number =>
-  median(results.map((each) => each[which]));
-
 /** The p99 of a second state over that of a first one. */
 export function p99Row(
   name: string,
@@ -107,11 +114,22 @@ export function p99Row(
   /** What the states are called, and what else is to say. */
   { states: [one, other], note = '' }: { readonly states: readonly [string, string]; readonly note?: string },
 ): Row {
+  const middle = (results: readonly LoadResult[], which: Quantile): string =>
+    median(results.map((each) => each[which])).toFixed(2);
   const times = (which: Quantile): string =>
-    `${medianOf(first, which).toFixed(2)} ms ${one}, ${medianOf(second, which).toFixed(2)} ms ${other}`;
-  const value = medianOf(second, 'p99Ms') / medianOf(first, 'p99Ms');
-  return { name, value, target, note: `${times('p99Ms')}; p50 ${times('p50Ms')}${note}` };
+    `${middle(first, which)} ms ${one}, ${middle(second, which)} ms ${other}`;
+  const values = second.map(({ p99Ms }, round) => p99Ms / (first[round]?.p99Ms ?? Number.NaN));
+  return rowOf(name, target, values, `${times('p99Ms')}; p50 ${times('p50Ms')}${note}`);
 }
+
+/** A row of what each round gave. */
+export const rowOf = (name: string, target: Target, rounds: readonly number[], note = ''): Row => ({
+  name,
+  value: median(rounds),
+  target,
+  rounds,
+  note,
+});
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);

@@ -21,18 +21,25 @@ interface ServerOptions {
   readonly cwd?: string;
 }
 
-/** Starts one of our own servers, which takes its port as its argument. */
+/**
+ * Starts one of our own servers.
+ * @param options.args what it takes: its port, unless given
+ * @param options.readyPath `/` unless given
+ */
 export async function startOwnServer(
   file: URL,
   core: number,
-  readyPath = '/',
+  options: {
+    readonly args?: (port: string) => readonly string[];
+    readonly env?: NodeJS.ProcessEnv;
+    readonly readyPath?: string;
+  } = {},
 ): Promise<ServerProcess & { readonly url: string }> {
-  const port = await freePort();
+  const { args = (port) => [port], readyPath = '/', env = {} } = options;
+  const port = String(await freePort());
   const url = `http://127.0.0.1:${port}`;
-  return {
-    url,
-    ...(await startServer({ args: [fileURLToPath(file), String(port)], readyUrl: url + readyPath, core })),
-  };
+  const server = { args: [fileURLToPath(file), ...args(port)], readyUrl: url + readyPath, core, env };
+  return { url, ...(await startServer(server)) };
 }
 
 const READY_TIMEOUT_MS = 20_000;

@@ -61,7 +61,7 @@ export default defineConfig({
       { text: 'Start', items: itemsOf(['docs/quickstart.md', 'docs/concepts.md', 'docs/security.md']) },
       { text: 'Guides', items: inFolder('guides') },
       { text: 'Deploy', items: inFolder('deploy') },
-      { text: 'Operate', items: inFolder('operate') },
+      { text: 'Operate', items: [...inFolder('operate'), ...itemsOf(['docs/performance.md'])] },
       { text: 'Reference', items: inFolder('reference') },
       { text: 'API by subject', collapsed: true, items: inFolder('reference/api') },
       {

@@ -32,6 +32,7 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     why: 'conformance/test/authoring.test.ts runs them',
   },
   { page: 'docs/deploy/containers.md', why: CONTAINERS },
+  { page: 'docs/performance.md', why: 'measures for minutes, on a machine that does nothing else' },
   { page: 'docs/operate/backup-and-restore.md', begins: 'pg_dump', why: POSTGRES },
   { page: 'docs/operate/backup-and-restore.md', begins: 'umask 077; mkdir -p backups', why: CONTAINERS },
   { page: 'docs/operate/backup-and-restore.md', begins: 'docker compose', why: CONTAINERS },

@@ -34,7 +34,7 @@ export async function hostileWebhookRows(
   hostileKey: string,
   options: RoundOptions,
 ): Promise<readonly Row[]> {
-  const server = await startOwnServer(WEBHOOK, LOAD_CORE, '/v1/health');
+  const server = await startOwnServer(WEBHOOK, LOAD_CORE, { readyPath: '/v1/health' });
   try {
     const hostile = createAdminClient(pair.controlPlaneUrl, hostileKey);
     await bindAndFill(hostile, server.url);
