@@ -1,4 +1,6 @@
+import type { RequestListener } from 'node:http';
 import express, { type Express } from 'express';
+import { createDirectRoutes } from '@svault/server-kit/direct-routes';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import type { PageIdentity } from '@svault/server-kit/html-page';
 import { apiHeaders } from '@svault/server-kit/security-headers';
@@ -33,7 +35,7 @@ import { PROXY_PATH } from './core/proxy.ts';
 export function createApp(
   context: Context,
   options: { readonly leaving?: AbortSignal; readonly consoleFolder?: string | undefined } = {},
-): Express {
+): { readonly app: Express; readonly listener: RequestListener } {
   const { leaving, consoleFolder } = options;
   const { config, logger, stores, unitOfWork, clock } = context;
   const {
@@ -84,10 +86,14 @@ export function createApp(
   app.locals['identity'] = { program: 'control plane', url: baseUrl } satisfies PageIdentity;
 
   // First, and with headers of their own: these paths have to be fast.
-  app.all(CREDENTIALS_PATH, createCredentialHandler(dependencies));
+  const direct = createDirectRoutes(app);
+  direct.add(CREDENTIALS_PATH, createCredentialHandler(dependencies));
   const [mcp, proxy] = [createMcpApi(dependencies), createProxyHandler(dependencies)];
   // Addresses that people copy into clients, some of which add a slash.
-  for (const slash of ['', '/']) app.all(MCP_PATH + slash, mcp).all(PROXY_PATH + slash, proxy);
+  for (const slash of ['', '/']) {
+    direct.add(MCP_PATH + slash, mcp);
+    direct.add(PROXY_PATH + slash, proxy);
+  }
   app.use(apiHeaders({ https }));
   app.use(createHealthRoutes(dependencies));
   app.use(createManagementApi(dependencies));
@@ -103,5 +109,5 @@ export function createApp(
       sendPage: createErrorPages({ https }),
     }),
   );
-  return app;
+  return { app, listener: direct.listener };
 }

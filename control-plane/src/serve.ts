@@ -80,7 +80,8 @@ export async function startControlPlane(
     undo.push(() => context.close());
     await checkIssuer(context);
     const { signal } = leaving;
-    const gate = closedGate(createApp(context, { leaving: signal, consoleFolder: options.consoleFolder }));
+    const { listener: app } = createApp(context, { leaving: signal, consoleFolder: options.consoleFolder });
+    const gate = closedGate(app);
     let jobs: Jobs | undefined = undefined;
     undo.push(() => jobs?.stop());
     const listener = await listen(gate.handler, {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '@svault/shared';
 
@@ -9,13 +10,17 @@ export function route(handler: (req: Request, res: Response) => Promise<void> | 
 }
 
 /** Rejects every other method, HEAD included, which a GET handler would answer. */
-export function methodNotAllowed(allow: readonly string[]): RequestHandler {
+export const methodNotAllowed =
+  (allow: readonly string[]): RequestHandler =>
+  (req) =>
+    rejectMethod(req, allow);
+
+/** @throws AppError METHOD_NOT_ALLOWED */
+export function rejectMethod({ method }: Pick<IncomingMessage, 'method'>, allow: readonly string[]): never {
   const value = allow.join(', ');
-  return (req) => {
-    throw new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here; use ${value}`, {
-      details: { allow: value },
-    });
-  };
+  throw new AppError('METHOD_NOT_ALLOWED', `${method} is not allowed here; use ${value}`, {
+    details: { allow: value },
+  });
 }
 
 /** Mount before routes: Express answers HEAD by the GET handler, and HEAD must consume nothing. */

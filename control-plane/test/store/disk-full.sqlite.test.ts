@@ -23,7 +23,7 @@ beforeAll(async () => {
   const config = controlPlaneConfig(place.env);
   context = await createContext(config, { clock, logger: silentLogger });
   await context.unitOfWork.runAcross((stores) => ensureOwner(stores, config.bootstrap, clock));
-  const listener = await listen(createApp(context), config.listen);
+  const listener = await listen(createApp(context).listener, config.listen);
   admin = clientOf(listener.url, { authorization: `Bearer ${place.adminKey}` });
   stop = async () => {
     await listener.close();

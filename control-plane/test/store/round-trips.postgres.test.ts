@@ -71,7 +71,7 @@ beforeAll(async () => {
     clock: service.clock,
     logger: silentLogger,
   });
-  const listener = await listen(createApp(context), context.config.listen);
+  const listener = await listen(createApp(context).listener, context.config.listen);
   ({ url } = listener);
   closing = async () => {
     await listener.close();

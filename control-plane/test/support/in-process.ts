@@ -35,7 +35,7 @@ export async function startInProcess(
     logger: silentLogger,
     ...surroundings,
   });
-  const listener = await listen(createApp(context), context.config.listen);
+  const listener = await listen(createApp(context).listener, context.config.listen);
   const admin = clientOf(listener.url, { authorization: `Bearer ${place.adminKey}` });
   const { access } = context;
   return {

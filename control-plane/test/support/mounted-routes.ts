@@ -14,7 +14,7 @@ export async function mountedRoutes(): Promise<string[]> {
     logger: silentLogger,
   });
   try {
-    return [...new Set(routesOf(createApp(context).router as Router))];
+    return [...new Set(routesOf(createApp(context).app.router as Router))];
   } finally {
     await context.close();
     await place.remove();

@@ -1,8 +1,8 @@
-import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import type { DirectHandler } from '@svault/server-kit/direct-routes';
+import { rejectMethod } from '@svault/server-kit/request-handler';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { didYouMean, formatTime, isServiceName } from '@svault/shared';
-import type { RequestHandler } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Access, type Decision, type Operation, plainDenial } from '../../access/decision.ts';
 import { agentKeyCredential } from '../../core/agent.ts';
@@ -24,16 +24,15 @@ export function createCredentialHandler(options: {
   readonly originOf: OriginReader;
   /** The public address is https. */
   readonly https: boolean;
-}): RequestHandler {
+}): DirectHandler {
   const { access, originOf } = options;
   const staticHeaders = apiHeaderList(options);
   const sendDenial = createDenialWriter(staticHeaders.flat());
   const json = [...staticHeaders.flat(), ...JSON_CONTENT];
   const negotiated = [...json, 'Vary', 'Accept'];
-  const rejectMethod = methodNotAllowed(['GET']);
 
-  const handle: RequestHandler = async (req, res, next) => {
-    if (req.method !== 'GET') return rejectMethod(req, res, next);
+  const handle: DirectHandler = async (req, res) => {
+    if (req.method !== 'GET') rejectMethod(req, ['GET']);
     const key = credentialFromHeaders(req, 'x-agent-key');
     if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
     const { operation, redirect } = credentialQuery(req);

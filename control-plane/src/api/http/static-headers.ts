@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { DirectHandler } from '@svault/server-kit/direct-routes';
 
 /**
  * Wraps a handler that writes the headers of its responses itself. What it throws is left to the error handler, and no cache
@@ -8,11 +8,11 @@ import type { RequestHandler } from 'express';
  */
 export function withStaticHeaders(
   staticHeaders: ReadonlyArray<readonly [name: string, value: string]>,
-  handle: RequestHandler,
-): RequestHandler {
-  return async (req, res, next) => {
+  handle: DirectHandler,
+): DirectHandler {
+  return async (req, res) => {
     try {
-      await handle(req, res, next);
+      await handle(req, res);
     } catch (error) {
       if (!res.headersSent) for (const [name, value] of staticHeaders) res.setHeader(name, value);
       throw error;

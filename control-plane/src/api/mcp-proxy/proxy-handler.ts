@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { RequestHandler } from 'express';
 import { disconnectSignal } from '@svault/server-kit/streamed-response';
-import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import type { DirectHandler } from '@svault/server-kit/direct-routes';
+import { rejectMethod } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { type HeaderPairs, type ProxyMethod, headerPairs, keyDisplayPrefix } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
@@ -39,21 +39,19 @@ export function createProxyHandler(options: {
   /** The service's public address, without trailing slash. */
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
-}): RequestHandler {
+}): DirectHandler {
   const { proxyAccess: access, ongoingUses: ongoing, forward, originOf, isOwnHost, baseUrl } = options;
   const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const responses = createErrorResponses(staticHeaders.flat());
   const streamTo = createStreamResponse();
-  const rejectMethod = methodNotAllowed(METHODS);
   const checkOrigin = createOriginCheck({
     ownOrigin: new URL(baseUrl).origin,
     allowed: options.allowedOrigins,
     exposed: [],
   });
 
-  const handle: RequestHandler = async (req, res, next) => {
-    const method = methodOf(req.method);
-    if (method === undefined) return rejectMethod(req, res, next);
+  const handle: DirectHandler = async (req, res) => {
+    const method = methodOf(req.method) ?? rejectMethod(req, METHODS);
     if (!isOwnHost(req)) throw new ApiError('FORBIDDEN', FOREIGN_HOST);
     if (!checkOrigin(req.headers.origin).allowed) throw new ApiError('FORBIDDEN', FOREIGN_ORIGIN);
     const isPost = method === 'POST';

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
-import type { RequestHandler } from 'express';
 import type { Access, Denial } from '../../access/decision.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
@@ -45,7 +45,7 @@ export function createMcpHandler(options: {
   /** The service's public address, without trailing slash. */
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
-}): RequestHandler {
+}): DirectHandler {
   const { access, originOf, isOwnHost, baseUrl } = options;
   const audience = resourceOf(baseUrl);
   const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
@@ -57,7 +57,7 @@ export function createMcpHandler(options: {
   });
   const protocol = createProtocol(options.tools);
 
-  const handle: RequestHandler = async (req, res) => {
+  const handle: DirectHandler = async (req, res) => {
     const origin = checkOrigin(req.headers.origin);
     const cors = origin.allowed ? origin.cors : [];
     if (req.method === 'OPTIONS' && cors.length > 0) return responses.preflight(res, cors);
@@ -83,7 +83,7 @@ export function createMcpHandler(options: {
     return deny(inbound, decision.denial, res, cors);
   };
 
-  type Writing = readonly [res: Parameters<RequestHandler>[1], cors: readonly string[]];
+  type Writing = readonly [res: ServerResponse, cors: readonly string[]];
 
   async function respond({ id, course }: Inbound, granted: Granted, ...[res, cors]: Writing): Promise<void> {
     if (course.kind === 'accept') return responses.accept(res, cors);

@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { readCredentialHistory } from '../../audit/credential-history.ts';
 import type { Stores } from '../../core/stores.ts';
@@ -32,7 +32,7 @@ export function createMcpApi(
     readonly records: WebhookRecords;
     readonly masterKeys: MasterKeys;
   },
-): RequestHandler {
+): DirectHandler {
   const { stores, records, masterKeys: keys } = dependencies;
   const tools = createTools({
     describeGrants: createDescribeGrants({ tokens: stores.tokens, records }),
