@@ -1,5 +1,5 @@
 import { type LoadResult, type LoadShape, type LoadTarget, runLoad } from './load.ts';
-import { cpuSeconds } from './machine.ts';
+import { cpuSecondsOf } from './machine.ts';
 import type { Row } from './report.ts';
 import type { RequestSource } from './requests.ts';
 import { settle } from './server-process.ts';
@@ -58,8 +58,8 @@ export async function measure(
     const own = [contender.pid, ...(contender.otherPids ?? [])];
     const cpuBefore = cpuSecondsOf(own);
     const result = await runLoad({ connections, ...contender, source, seconds: forSeconds });
-    if (contender.untilAtRest) await settle(own);
-    const cpuMicros = ((cpuSecondsOf(own) - cpuBefore) * 1e6) / result.answered;
+    const cpuAfter = contender.untilAtRest ? await settle(own) : cpuSecondsOf(own);
+    const cpuMicros = ((cpuAfter - cpuBefore) * 1e6) / result.answered;
     contender.afterRun?.();
     return { ...result, cpuMicros };
   };
@@ -69,8 +69,6 @@ export async function measure(
     for (const [at, each] of contenders.entries()) results[at]?.rounds.push(await run(each, seconds));
   return results;
 }
-
-const cpuSecondsOf = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
 
 /** What was measured of a contender by name. @throws Error where nothing was */
 export function roundsOf(measured: readonly Measured[], name: string): readonly RoundResult[] {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@svault/compose/free-port';
-import { cpuSeconds, pinnedTo } from './machine.ts';
+import { cpuSecondsOf, pinnedTo } from './machine.ts';
 
 /** A server in a separate process, pinned to one core. */
 export interface ServerProcess {
@@ -88,13 +88,16 @@ const SETTLED_SHARE = 0.03;
 /** A run leaves tens of thousands of events, shipped at up to a thousand a second. */
 const SETTLE_TIMEOUT_MS = 180_000;
 
-/** Waits until the processes are idle: no run pays for the one before. @throws Error after three minutes */
-export async function settle(pids: readonly number[]): Promise<void> {
-  const used = (): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+/**
+ * Waits until the processes are idle: no run pays for the one before.
+ * @returns the CPU seconds that they had used when they began to be
+ * @throws Error after three minutes
+ */
+export async function settle(pids: readonly number[]): Promise<number> {
   for (let waited = 0; waited < SETTLE_TIMEOUT_MS; waited += SETTLE_WINDOW_MS) {
-    const before = used();
+    const before = cpuSecondsOf(pids);
     await delay(SETTLE_WINDOW_MS);
-    if ((used() - before) * 1000 < SETTLE_WINDOW_MS * SETTLED_SHARE) return;
+    if ((cpuSecondsOf(pids) - before) * 1000 < SETTLE_WINDOW_MS * SETTLED_SHARE) return before;
   }
   throw new Error('the servers did not come to rest');
 }
