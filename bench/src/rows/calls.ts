@@ -120,7 +120,8 @@ export async function callRows(
   return { rows, measured };
 }
 
-async function proxiedCalls(pair: Pair, upstreamUrl: string): Promise<Contender> {
+/** Calls of a proxy of the pair. */
+export async function proxiedCalls(pair: Pair, upstreamUrl: string): Promise<Contender> {
   const url = pair.controlPlaneUrl;
   const key = (await makeProxies(pair, upstreamUrl, ['/'])).get('/');
   const request = requestBytes(url, PROXY_PATH, { authorization: `Bearer ${key}` }, CALL);
