@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 const { databasePath, intervalMs } = workerData;
 const db = new Database(databasePath, { timeout: 0 });
 db.pragma('wal_autocheckpoint = 0');
+db.pragma('fullfsync = ON');
 
 let framesBefore = -1;
 

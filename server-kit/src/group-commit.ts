@@ -1,12 +1,21 @@
+import { closeSync, fdatasync, openSync } from 'node:fs';
 import { type SqliteDatabase, isBusy } from './sqlite.ts';
+import { StorageFailure } from './storage-failure.ts';
 
 export interface GroupCommit {
   /**
-   * Runs `work` together with all others of this turn of the event loop in one transaction and settles after its
-   * fsync: what was resolved is on the disk. `work` must be synchronous, touch nothing but the database, and bear being
-   * run again (it is, when another work of its group throws).
+   * Runs `work` in one transaction with all others that arrive in this turn of the event loop, or while the former group
+   * is synced, and settles after the sync: what was resolved is on the disk. `work` must be synchronous, touch nothing but
+   * the database, and bear being run again (it is, when another work of its group throws).
    */
   run<T>(work: () => T): Promise<T>;
+}
+
+export interface SqliteGroupCommit extends GroupCommit {
+  /** Resolves when all that is committed by now, and so can be read, is on the disk; undefined where it is already. */
+  synced(): Promise<void> | undefined;
+  /** Before the database closes. A sync under way still settles its group. */
+  close(): void;
 }
 
 interface Job {
@@ -15,51 +24,143 @@ interface Job {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Answers one job, after the commit. */
-type Answer = () => void;
+/** What became of a job; nobody is told before the sync. */
+type Outcome =
+  { readonly job: Job; readonly value: unknown } | { readonly job: Job; readonly error: unknown };
 
 /**
- * One fsync for all writes of a turn: about ten times the rate of one fsync a request, at the same durability. Under load
- * a turn fills by itself, since requests arrive while the former group is being written; gathering longer only adds
- * waiting.
+ * One sync for many writes, on the thread pool: the event loop goes on while the disk works. Requests that arrive
+ * meanwhile are the next group, so groups grow under load by themselves; gathering longer only adds waiting.
+ *
+ * The connection stays at `synchronous=FULL`, where each commit syncs by itself. Only a group's own transaction leaves it
+ * out, so no other write can miss its sync (docs/decisions/0010-group-commit.md).
  *
  * A work that throws rejects alone: its group is rolled back and each work runs once more in a transaction of
  * its own. While somebody else's transaction is open on the connection, the group waits for the next turn. Where another
  * process keeps the file for longer than the busy timeout, the whole group is rejected.
+ *
+ * A sync that fails rejects its group and all later ones, and the connection takes no more writes: the kernel may have
+ * dropped what it could not write, so only a new start knows what the file holds.
+ *
+ * @param options.onSyncFailure ends the process, if it is one that serves
+ * @param options.syncFile instead of the disk's, for tests
  */
-export function createGroupCommit(db: SqliteDatabase): GroupCommit {
+export function createGroupCommit(
+  db: SqliteDatabase,
+  options: {
+    readonly onSyncFailure?: ((failure: StorageFailure) => void) | undefined;
+    readonly syncFile?: (file: number, done: (error: Error | null) => void) => void;
+  } = {},
+): SqliteGroupCommit {
+  const { onSyncFailure, syncFile = fdatasync } = options;
   let queue: Job[] = [];
-  const inOneTransaction = db.transaction((jobs: readonly Job[]): Answer[] =>
-    jobs.map(({ work, resolve }) => {
-      const value = work();
-      return () => resolve(value);
-    }),
+  let isScheduled = false;
+  let syncing: PromiseWithResolvers<void> | undefined;
+  let failure: StorageFailure | undefined;
+  let log: number | undefined;
+  let isClosed = false;
+
+  const inOneTransaction = db.transaction((jobs: readonly Job[]): Outcome[] =>
+    jobs.map((job) => ({ job, value: job.work() })),
   );
+
+  const schedule = (): void => {
+    if (isScheduled || syncing !== undefined || queue.length === 0) return;
+    isScheduled = true;
+    setImmediate(commit);
+  };
 
   const commit = (): void => {
     if (db.inTransaction) return void setImmediate(commit);
+    isScheduled = false;
     const jobs = queue;
     queue = [];
-    for (const answer of commitJobs(jobs)) answer();
+    if (failure !== undefined) return rejectAll(jobs, failure);
+    let outcomes: readonly Outcome[];
+    try {
+      outcomes = withoutSync(db, () => commitJobs(jobs));
+    } catch (error) {
+      return rejectAll(jobs, error);
+    }
+    if (outcomes.every((outcome) => 'error' in outcome)) settle(outcomes);
+    else sync(outcomes);
   };
 
-  const commitJobs = (jobs: readonly Job[]): readonly Answer[] => {
+  const commitJobs = (jobs: readonly Job[]): readonly Outcome[] => {
     try {
       return inOneTransaction.immediate(jobs);
     } catch (error) {
       // Another process holds the file, and this one waited for it as long as it may: not once more for each work.
-      if (isBusy(error)) return jobs.map((job) => () => job.reject(error));
-      const [only, ...others] = jobs;
-      if (only !== undefined && others.length === 0) return [() => only.reject(error)];
+      if (isBusy(error) || jobs.length === 1) return jobs.map((job) => ({ job, error }));
       return jobs.flatMap((job) => commitJobs([job]));
     }
+  };
+
+  const sync = (outcomes: readonly Outcome[]): void => {
+    let file: number;
+    try {
+      // Kept open, since the kernel reports a failed write to each open file once.
+      file = log ??= openSync(`${db.name}-wal`, 'r+');
+    } catch (error) {
+      return fail(error as Error, outcomes);
+    }
+    const pending = Promise.withResolvers<void>();
+    pending.promise.catch(() => undefined);
+    syncing = pending;
+    syncFile(file, (error) => {
+      syncing = undefined;
+      if (isClosed) closeSync(file);
+      if (error !== null) fail(error, outcomes);
+      else settle(outcomes);
+      if (failure === undefined) pending.resolve();
+      else pending.reject(failure);
+      schedule();
+    });
+  };
+
+  const fail = (cause: Error, outcomes: readonly Outcome[]): void => {
+    failure = new StorageFailure(`${db.name} could not be synced to its disk: ${cause.message}`, { cause });
+    if (db.open) {
+      if (db.inTransaction) db.exec('ROLLBACK');
+      db.exec('PRAGMA query_only = ON');
+    }
+    rejectAll(
+      outcomes.map(({ job }) => job),
+      failure,
+    );
+    onSyncFailure?.(failure);
   };
 
   return {
     run: <T>(work: () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {
         queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
-        if (queue.length === 1) setImmediate(commit);
+        schedule();
       }),
+    synced: () => syncing?.promise ?? (failure === undefined ? undefined : Promise.reject(failure)),
+    close: () => {
+      isClosed = true;
+      if (log !== undefined && syncing === undefined) closeSync(log);
+    },
   };
+}
+
+/** Within it a commit is in SQLite's log and visible, but not on the disk yet. */
+function withoutSync<T>(db: SqliteDatabase, commit: () => T): T {
+  db.exec('PRAGMA synchronous = NORMAL');
+  try {
+    return commit();
+  } finally {
+    db.exec('PRAGMA synchronous = FULL');
+  }
+}
+
+function settle(outcomes: readonly Outcome[]): void {
+  for (const outcome of outcomes)
+    if ('error' in outcome) outcome.job.reject(outcome.error);
+    else outcome.job.resolve(outcome.value);
+}
+
+function rejectAll(jobs: readonly Job[], reason: unknown): void {
+  for (const job of jobs) job.reject(reason);
 }

@@ -1,3 +1,6 @@
+import type { Logger } from './logger.ts';
+import type { StorageFailure } from './storage-failure.ts';
+
 /** For requests, a provider call and the database after the drain; a container engine kills after 10 s. */
 const STOPPED_WITHIN_MS = 9_500;
 
@@ -32,4 +35,21 @@ export function onStop(
     if (stopping) process.exit(1);
     first();
   });
+}
+
+/** For the answers under way, and less than the pause between two checkpoints. */
+const ANSWERED_WITHIN_MS = 100;
+
+/**
+ * Ends the process after a failed sync, so that its next start finds out what the disk holds: the kernel may have dropped
+ * what it could not write, and says so only once.
+ */
+export function endAfterFailedSync(logger: Logger): (failure: StorageFailure) => void {
+  return (failure) => {
+    logger.fatal(
+      { err: failure },
+      'a commit could not be synced; the process ends and must be started again',
+    );
+    setTimeout(() => process.exit(1), ANSWERED_WITHIN_MS);
+  };
 }

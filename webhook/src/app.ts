@@ -73,7 +73,9 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
 
   const runOperation = createRunOperation({ ...context, quota });
   const refusalOf = createRefusalReader(REFUSAL_CODES);
-  app.use(createStorageRoute({ receiveRequest, runOperation, refusalOf, logger }));
+  app.use(
+    createStorageRoute({ receiveRequest, runOperation, synced: context.commit.synced, refusalOf, logger }),
+  );
 
   const forward = createForward(context);
   const openStreams = createConcurrencyLimit(MAX_OPEN_STREAMS);

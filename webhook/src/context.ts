@@ -1,8 +1,9 @@
 import { aeadReady } from '@svault/server-kit/aead';
 import { createDiskProbe } from '@svault/server-kit/disk-probe';
-import { createGroupCommit } from '@svault/server-kit/group-commit';
+import { type GroupCommit, type SqliteGroupCommit, createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
-import type { SqliteDatabase } from '@svault/server-kit/sqlite';
+import { endAfterFailedSync } from '@svault/server-kit/shutdown';
+import { type SqliteDatabase, emptyLog } from '@svault/server-kit/sqlite';
 import type { Clock } from '@svault/shared';
 import { type Egress, type Resolve, createEgress } from '@svault/shared/egress';
 import { createAuditLog } from './audit/audit-log.ts';
@@ -69,13 +70,17 @@ export async function openContext(
     if (options.serve) releases.push(lockVault(path, dataDir));
     const db = openVaultFile(path, dataDir);
     releases.push(() => void db.close());
-    const unlocked = first === undefined ? known : begin(db, surroundings, first);
+    if (options.serve) emptyLog(db);
+    const onSyncFailure = options.serve ? endAfterFailedSync(surroundings.logger) : undefined;
+    const commit = createGroupCommit(db, { onSyncFailure });
+    releases.push(() => commit.close());
+    const unlocked = first === undefined ? known : begin(db, commit, surroundings, first);
     const { resolve } = surroundings;
     const egress = createEgress({ allow: config.egressAllow, ...(resolve !== undefined && { resolve }) });
     releases.push(() => void egress.close());
     const sts = config.awsStsEndpoint === undefined ? undefined : stsEndpoint(config.awsStsEndpoint, resolve);
     releases.push(() => void sts?.egress.close());
-    return { ...buildContext(config, surroundings, { db, unlocked, egress, sts, close }), db };
+    return { ...buildContext(config, surroundings, { db, commit, unlocked, egress, sts, close }), db };
   } catch (error) {
     close();
     throw error;
@@ -91,13 +96,14 @@ const LOST_ENTRY = 'this vault has lost what its root key is known by: restore a
  */
 function begin(
   db: SqliteDatabase,
+  commit: GroupCommit,
   { clock }: Surroundings,
   { key, entry }: Awaited<ReturnType<typeof firstMasterKey>>,
 ): UnlockedKeys {
   const store = createAuditStore(db);
   // The first transaction of a vault begins its log. A new key for a vault that lost its key would hide the loss.
   if (store.head() !== undefined) throw new WrongMasterKey(LOST_ENTRY);
-  const audit = createAuditLog({ store, clock, commit: createGroupCommit(db) });
+  const audit = createAuditLog({ store, clock, commit });
   db.transaction(() => {
     createMasterKeyStore(db).add(entry);
     audit.startEpochNow({ eventType: 'LOG_STARTED', outcome: 'success' }, { restored: false });
@@ -110,14 +116,14 @@ function buildContext(
   { clock, logger }: Surroundings,
   opened: {
     readonly db: SqliteDatabase;
+    readonly commit: SqliteGroupCommit;
     readonly unlocked: UnlockedKeys;
     readonly egress: Egress;
     readonly sts: StsEndpoint | undefined;
     readonly close: () => void;
   },
 ) {
-  const { db, unlocked, egress, sts, close } = opened;
-  const commit = createGroupCommit(db);
+  const { db, commit, unlocked, egress, sts, close } = opened;
   const masterKeys = createMasterKeyStore(db);
   const keyring = createKeyring({ store: masterKeys, keys: unlocked });
   const auditStore = createAuditStore(db);

@@ -1,5 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { createGroupCommit } from '@svault/server-kit/group-commit';
 import { openPlain } from '@svault/server-kit/sqlite';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { Kysely } from 'kysely';
@@ -16,7 +17,7 @@ export async function setup(project: TestProject): Promise<() => void> {
   const folder = tempDir();
   const template = join(folder.path, 'template.db');
   const sqlite = openPlain(template);
-  const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite) });
+  const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite, createGroupCommit(sqlite)) });
   await migrate(kysely, 'sqlite');
   await kysely.destroy();
   sqlite.close();

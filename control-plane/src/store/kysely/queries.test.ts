@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { Kysely } from 'kysely';
 import { expect, it } from 'vitest';
+import { createGroupCommit } from '@svault/server-kit/group-commit';
 import { type PageRequest, readCursor } from '../../core/paging.ts';
 import type { Schema } from '../schema.ts';
 import { sqliteDialect } from '../sqlite/kysely-dialect.ts';
@@ -25,7 +26,7 @@ it('looks at 191,000 rows for a page at most, and finds what is behind them by i
     CREATE INDEX folders_in_order ON folders (created_at, id);
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 191003)
       INSERT INTO folders SELECT 'f' || n, printf('%06d', n), iif(n IN (999, 1000, 1001, 191002), 'a', 'b') FROM numbers`);
-  const db = new Kysely<Schema>({ dialect: sqliteDialect(sqlite) });
+  const db = new Kysely<Schema>({ dialect: sqliteDialect(sqlite, createGroupCommit(sqlite)) });
   const find = (page: PageRequest) =>
     pageBy(
       ['created_at', 'id'],

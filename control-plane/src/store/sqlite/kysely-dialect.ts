@@ -9,6 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import type { SqliteGroupCommit } from '@svault/server-kit/group-commit';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 
 type Statement = BetterSqlite3.Statement<unknown[]>;
@@ -20,18 +21,19 @@ const MAX_STATEMENTS = 500;
  * Kysely over a better-sqlite3 connection that the credential path uses directly too.
  *
  * Kysely's own driver prepares each query anew and lets a query of one request run in another request's open
- * transaction. This one keeps prepared statements, and lends the connection to one user at a time.
+ * transaction. This one keeps prepared statements, and lends the connection to one user at a time, whose results it hands
+ * out when what they show is on the disk: an event that the webhook has must not be lost here.
  */
-export function sqliteDialect(db: SqliteDatabase): Dialect {
+export function sqliteDialect(db: SqliteDatabase, groupCommit: Pick<SqliteGroupCommit, 'synced'>): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => createDriver(db),
+    createDriver: () => createDriver(db, groupCommit),
     createIntrospector: (kysely) => new SqliteIntrospector(kysely),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
 }
 
-function createDriver(db: SqliteDatabase): Driver {
+function createDriver(db: SqliteDatabase, groupCommit: Pick<SqliteGroupCommit, 'synced'>): Driver {
   const connection = createConnection(db);
   let inUse: Promise<void> = Promise.resolve();
   let handBack: () => void = () => undefined;
@@ -45,7 +47,10 @@ function createDriver(db: SqliteDatabase): Driver {
       handBack = done;
       return connection;
     },
-    releaseConnection: () => Promise.resolve(handBack()),
+    releaseConnection: async () => {
+      handBack();
+      await groupCommit.synced();
+    },
     beginTransaction: () => run(() => db.exec('BEGIN IMMEDIATE')),
     commitTransaction: () => run(() => db.exec('COMMIT')),
     // After some failures, such as a full disk, SQLite has rolled back already.

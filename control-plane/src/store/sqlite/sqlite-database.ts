@@ -7,7 +7,8 @@ import { createDiskProbe } from '@svault/server-kit/disk-probe';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import { makePrivateFolder } from '@svault/server-kit/private-folder';
-import { type SqliteDatabase, holdServeLock, openPlain } from '@svault/server-kit/sqlite';
+import { endAfterFailedSync } from '@svault/server-kit/shutdown';
+import { type SqliteDatabase, emptyLog, holdServeLock, openPlain } from '@svault/server-kit/sqlite';
 import { createAccessStore, createProxyAccessStore } from './access-store.ts';
 import { createAuditCommit } from './audit-commit.ts';
 import { SOLE_PROCESS } from '../../core/background-job.ts';
@@ -34,7 +35,7 @@ export interface OpenSqlite extends Database {
 export async function openSqliteDatabase(
   path: string,
   rootKeys: RootKeys,
-  { clock, opener }: OpenOptions,
+  { clock, logger, opener }: OpenOptions,
 ): Promise<OpenSqlite> {
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
@@ -51,10 +52,14 @@ export async function openSqliteDatabase(
     } else if (!existsSync(path)) throw new NoDatabase(path);
     const sqlite = openPlain(path);
     undo.push(() => void sqlite.close());
-    const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite) });
+    const onSyncFailure = opener === 'server' ? endAfterFailedSync(logger) : undefined;
+    const groupCommit = createGroupCommit(sqlite, { onSyncFailure });
+    undo.push(() => groupCommit.close());
+    const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite, groupCommit) });
     undo.push(() => kysely.destroy());
     const masterKeys = await prepare(kysely, rootKeys);
     if (opener === 'server') {
+      emptyLog(sqlite);
       const checkpoints = startCheckpoints(path);
       undo.push(() => checkpoints.stop());
     }
@@ -67,7 +72,7 @@ export async function openSqliteDatabase(
       unitOfWork: createSqliteUnitOfWork(kysely, clock),
       accessStore: createAccessStore(sqlite),
       proxyAccessStore: createProxyAccessStore(sqlite),
-      auditCommit: createAuditCommit(sqlite, createGroupCommit(sqlite), clock),
+      auditCommit: createAuditCommit(sqlite, groupCommit, clock),
       leaderLease: SOLE_PROCESS,
       outages: createSoleProcessOutages(clock),
       answers: async () => {

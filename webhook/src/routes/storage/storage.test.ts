@@ -21,6 +21,7 @@ beforeEach(async () => {
       const failure = 'serviceName' in operation ? FAILURES[operation.serviceName ?? ''] : undefined;
       return failure === undefined ? Promise.resolve({ deleted: true }) : Promise.reject(failure);
     },
+    synced: () => undefined,
     refusalOf: createRefusalReader({
       statusOf: WEBHOOK_ERROR_STATUS,
       storageFailure: 'UNAVAILABLE',

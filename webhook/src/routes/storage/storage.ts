@@ -14,6 +14,8 @@ import type { RunOperation } from './operations.ts';
 export function createStorageRoute(deps: {
   readonly receiveRequest: RequestReceiver;
   readonly runOperation: RunOperation;
+  /** Resolves when all that can be read is on the disk. */
+  readonly synced: () => Promise<void> | undefined;
   readonly refusalOf: (error: unknown) => Refusal;
   readonly logger: Pick<Logger, 'error'>;
 }): Router {
@@ -23,7 +25,10 @@ export function createStorageRoute(deps: {
 
   async function runOne(operation: unknown): Promise<object> {
     refuseSecrets(operation);
-    return deps.runOperation(parseBody(storageOperationSchema, operation));
+    const result = await deps.runOperation(parseBody(storageOperationSchema, operation));
+    // It may have read what another request has committed, which is not on the disk yet.
+    await deps.synced();
+    return result;
   }
 
   /** In order and independently: an operation that is rejected or fails is answered in its place and stops no other. */
