@@ -1,5 +1,5 @@
 import { parseDictionary } from 'structured-headers';
-import { constantTimeEqual, sha256, toBase64 } from '../bytes.ts';
+import { constantTimeEqual, fromBase64, sha256, toBase64 } from '../bytes.ts';
 import { SignatureRefused } from './signature-refused.ts';
 
 /** The value of `Content-Digest` for a body (RFC 9530 section 2): `sha-256=:<base64>:`. */
@@ -14,7 +14,16 @@ export function verifyContentDigest(value: string, body: Uint8Array): void {
   if (!constantTimeEqual(digest, sha256(body))) throw new SignatureRefused('digest_mismatch');
 }
 
-function readDigest(value: string): Uint8Array | undefined {
+/** What {@link contentDigest} writes. */
+const OUR_FORM = /^sha-256=:([A-Za-z0-9+/]{43}=):$/;
+
+export function readDigest(value: string): Uint8Array | undefined {
+  const encoded = OUR_FORM.exec(value)?.[1];
+  return encoded === undefined ? readAnyDigest(value) : fromBase64(encoded);
+}
+
+/** The `sha-256` among whatever other digests; undefined if there is none, or something that is no digest. */
+export function readAnyDigest(value: string): Uint8Array | undefined {
   let members;
   try {
     members = parseDictionary(value);

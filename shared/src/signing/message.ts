@@ -36,7 +36,9 @@ export function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
 export function fieldValues(headers: HeaderPairs, lowerCaseName: string): string[] {
   const values: string[] = [];
   for (const [name, value] of headers) {
-    if (name.toLowerCase() === lowerCaseName) values.push(trimField(value));
+    // By its length first: every covered field is looked for among all fields.
+    if (name.length !== lowerCaseName.length || name.toLowerCase() !== lowerCaseName) continue;
+    values.push(trimField(value));
   }
   return values;
 }

@@ -11,6 +11,9 @@ export const TAG = 'sv-webhook-v1';
 const PARAMETERS = ['created', 'expires', 'nonce', 'keyid', 'alg', 'tag'];
 const NONCE = /^[A-Za-z0-9_-]{22,64}$/;
 export const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** What `signRequest` writes, with names and parameters in its order. */
+const OUR_FORM =
+  /^\("([!#$%&'*+\-.^_`|~0-9a-z@]+(?:" "[!#$%&'*+\-.^_`|~0-9a-z@]+)*)"\);created=([1-9]\d{0,14});expires=([1-9]\d{0,14});nonce="([A-Za-z0-9_-]{22,64})";keyid="([A-Za-z0-9_-]{1,64})";alg="hmac-sha256";tag="sv-webhook-v1"$/;
 
 /** What `Signature-Input` says. */
 export interface SignatureInput {
@@ -38,6 +41,22 @@ export interface SignatureInput {
  */
 export function readSignatureInput(value: string): SignatureInput {
   const signatureParams = afterLabel(value);
+  const [, names, created, expires, nonce, keyId] = OUR_FORM.exec(signatureParams) ?? [];
+  if (names === undefined || nonce === undefined || keyId === undefined) return readAnySignatureInput(value);
+  return {
+    created: Number(created),
+    expires: Number(expires),
+    nonce,
+    keyId,
+    tag: TAG,
+    covered: checkNames(names.split('" "')),
+    signatureParams,
+  };
+}
+
+/** As {@link readSignatureInput}, in whatever order the parameters are. @throws SignatureRefused */
+export function readAnySignatureInput(value: string): SignatureInput {
+  const signatureParams = afterLabel(value);
   const [names, parameters] = parseOnlyInnerList(signatureParams);
   if (parameters.get('tag') !== TAG) refuse(parameters.has('tag') ? 'tag' : 'parameter_missing');
   if (parameters.get('alg') !== ALGORITHM) refuse(parameters.has('alg') ? 'algorithm' : 'parameter_missing');
@@ -48,7 +67,7 @@ export function readSignatureInput(value: string): SignatureInput {
     nonce: text(parameters, 'nonce', NONCE, 'nonce'),
     keyId: text(parameters, 'keyid', KEY_ID, 'key_id'),
     tag: TAG,
-    covered: componentNames(names),
+    covered: checkNames(componentNames(names)),
     signatureParams,
   };
 }
@@ -82,15 +101,20 @@ function isInnerList(member: InnerList | readonly [BareItem, unknown]): member i
 }
 
 function componentNames(items: InnerList[0]): string[] {
-  const names = new Set<string>();
-  for (const [name, parameters] of items) {
-    if (typeof name !== 'string' || parameters.size > 0) refuse('component_malformed');
-    if (names.has(name)) refuse('component_repeated');
+  return items.map(([name, parameters]) =>
+    typeof name === 'string' && parameters.size === 0 ? name : refuse('component_malformed'),
+  );
+}
+
+function checkNames(names: readonly string[]): readonly string[] {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) refuse('component_repeated');
     if (!isKnownComponent(name)) refuse('component_unknown');
-    names.add(name);
+    seen.add(name);
   }
-  for (const required of REQUIRED_COMPONENTS) if (!names.has(required)) refuse('component_missing');
-  return [...names];
+  for (const required of REQUIRED_COMPONENTS) if (!seen.has(required)) refuse('component_missing');
+  return names;
 }
 
 function integer(parameters: InnerList[1], name: 'created' | 'expires'): number {
