@@ -39,6 +39,7 @@ function holderOf(secret: string): (field: Field) => boolean {
   const holdsTrace = (text: string): boolean => traces.some((trace) => text.includes(trace));
   const holdsSecret = (text: string): boolean => {
     if (holdsTrace(text)) return true;
+    if (!text.includes('%')) return false;
     const decoded = percentDecoded(text);
     return decoded !== text && (holdsTrace(decoded) || holdsTrace(decoded.replaceAll('+', ' ')));
   };

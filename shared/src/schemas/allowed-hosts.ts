@@ -1,6 +1,6 @@
 const LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const BRACKETED = /^\[[0-9a-f:.]+\]$/;
-const ENTRY = /^(http:\/\/)?(.+?)(?::([1-9][0-9]{0,4}))?$/;
+const ENTRY = /^(?:http:\/\/)?(.+?)(?::([1-9][0-9]{0,4}))?$/;
 const MAX_PORT = 65535;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 const ANY = '*';
@@ -14,7 +14,12 @@ type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
  * brackets.
  */
 export function isAllowedHost(entry: string): boolean {
-  return entry === ANY || originOf(entry) !== undefined;
+  if (entry === ANY) return true;
+  const [, hostname = '', port = ''] = ENTRY.exec(entry) ?? [];
+  if (Number(port) > MAX_PORT) return false;
+  if (!LABELS.test(hostname) && !BRACKETED.test(hostname)) return false;
+  // The URL parser decides about punycode and numbers: `127.1` and `0x7f000001` are not spelt as it spells them.
+  return URL.canParse(`https://${hostname}`) && new URL(`https://${hostname}`).host === hostname;
 }
 
 /**
@@ -23,11 +28,11 @@ export function isAllowedHost(entry: string): boolean {
  * @param allowedHosts entries as stored; an invalid entry allows nothing
  */
 export function isAllowedDestination(url: Origin, allowedHosts: readonly string[]): boolean {
-  return allowedHosts.some((entry) => {
-    if (entry === ANY) return url.protocol === 'https:';
-    const origin = originOf(entry);
-    return origin !== undefined && keyOf(origin) === keyOf(url);
-  });
+  if (url.protocol === 'https:' && allowedHosts.includes(ANY)) return true;
+  // The spellings that an entry for this URL can have, since an entry spells its host as the URL parser does.
+  const entry = allowedHostFor(url);
+  const spellings = url.port === '' ? [entry, `${entry}:${DEFAULT_PORTS[url.protocol]}`] : [entry];
+  return spellings.some((spelling) => allowedHosts.includes(spelling) && isAllowedHost(spelling));
 }
 
 /** The shortest entry of `allowedHosts` that lets a credential go to this URL. */
@@ -35,15 +40,3 @@ export function allowedHostFor({ protocol, hostname, port }: Origin): string {
   const host = port === '' ? hostname : `${hostname}:${port}`;
   return protocol === 'https:' ? host : `${protocol}//${host}`;
 }
-
-function originOf(entry: string): Origin | undefined {
-  const [, http, hostname = '', port = ''] = ENTRY.exec(entry) ?? [];
-  if (Number(port) > MAX_PORT) return undefined;
-  if (!LABELS.test(hostname) && !BRACKETED.test(hostname)) return undefined;
-  // The URL parser decides about punycode and numbers: `127.1` and `0x7f000001` are not spelt as it spells them.
-  const isSpeltSo = URL.canParse(`https://${hostname}`) && new URL(`https://${hostname}`).host === hostname;
-  return isSpeltSo ? { protocol: http === undefined ? 'https:' : 'http:', hostname, port } : undefined;
-}
-
-const keyOf = ({ protocol, hostname, port }: Origin): string =>
-  `${protocol}//${hostname}:${port || DEFAULT_PORTS[protocol]}`;

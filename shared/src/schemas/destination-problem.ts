@@ -1,6 +1,6 @@
 import { markersIn } from '../proxy-headers.ts';
 import { isAllowedDestination } from './allowed-hosts.ts';
-import { headerTemplatesSchema, outgoingUrlSchema } from './destinations.ts';
+import { areHeaderTemplates, parseOutgoingUrl } from './destinations.ts';
 import type { DestinationProblem } from './proxy-failure.ts';
 import type { ProxyConfig } from './storage.ts';
 
@@ -14,9 +14,10 @@ export function destinationProblem(
   config: Pick<ProxyConfig, 'upstreamUrl' | 'headerTemplates'>,
   settings: { readonly allowedHosts: readonly string[]; readonly allowedHeaders: readonly string[] },
 ): DestinationProblem | undefined {
-  if (!outgoingUrlSchema.safeParse(config.upstreamUrl).success) return { cause: 'url' };
-  if (!headerTemplatesSchema.safeParse(config.headerTemplates).success) return { cause: 'template' };
-  if (!isAllowedDestination(new URL(config.upstreamUrl), settings.allowedHosts)) return { cause: 'host' };
+  const url = parseOutgoingUrl(config.upstreamUrl);
+  if (url === undefined) return { cause: 'url' };
+  if (!areHeaderTemplates(config.headerTemplates)) return { cause: 'template' };
+  if (!isAllowedDestination(url, settings.allowedHosts)) return { cause: 'host' };
   const templates = Object.entries(config.headerTemplates);
   const allowed = new Set(settings.allowedHeaders.map((name) => name.toLowerCase()));
   const stray = templates.find(([name, value]) => markersIn(value) > 0 && !allowed.has(name.toLowerCase()));

@@ -56,16 +56,15 @@ export interface PreparedCall {
 }
 
 /**
- * Checks the destination once more and fills the templates: while a provider or minter was called, the owner may have
- * stored the credential again, for other hosts.
+ * Fills the templates.
  *
- * @throws ApiError DESTINATION_NOT_ALLOWED, NOT_INJECTABLE
+ * @param config which {@link mustAllowDestination} allowed for the credential's record
+ * @throws ApiError NOT_INJECTABLE
  */
 export function prepareInjection(
   config: ProxyConfig,
   { record, accessToken }: CurrentCredential,
 ): PreparedCall {
-  mustAllowDestination(config, record);
   const token = accessToken.reveal();
   if (record.settings.allowShortSecret !== true && isShortSecret(token))
     throw new ApiError(
