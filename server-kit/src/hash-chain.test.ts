@@ -15,9 +15,11 @@ describe('canonicalJson', () => {
 
 describe('chainHash', () => {
   it('depends on the entry and on all entries before it', () => {
-    const one = chainHash(CHAIN_START, { seq: 1 });
+    const one = chainHash(CHAIN_START, canonicalJson({ seq: 1 }));
     expect(one).toMatch(/^[0-9a-f]{64}$/);
-    expect(chainHash(one, { seq: 2 })).not.toBe(chainHash(CHAIN_START, { seq: 2 }));
-    expect(chainHash(one, { seq: 2 })).not.toBe(chainHash(one, { seq: 3 }));
+    expect(chainHash(one, canonicalJson({ seq: 2 }))).not.toBe(
+      chainHash(CHAIN_START, canonicalJson({ seq: 2 })),
+    );
+    expect(chainHash(one, canonicalJson({ seq: 2 }))).not.toBe(chainHash(one, canonicalJson({ seq: 3 })));
   });
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The hash before the first entry of a chain. */
 export const CHAIN_START = '0'.repeat(64);
@@ -26,8 +26,9 @@ export function canonicalJson(value: unknown): string {
 /**
  * The hash of an entry and of all before it.
  * @param previous the former entry's hash, 64 hex digits, or {@link CHAIN_START}
+ * @param canonical the entry as {@link canonicalJson} writes it
  * @returns 64 lower-case hex digits
  */
-export function chainHash(previous: string, entry: object): string {
-  return createHash('sha256').update(previous).update('\n').update(canonicalJson(entry)).digest('hex');
+export function chainHash(previous: string, canonical: string): string {
+  return hash('sha256', `${previous}\n${canonical}`, 'hex');
 }

@@ -2,7 +2,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { CHAIN_START } from '@svault/server-kit/hash-chain';
 import { type Clock, formatTime, randomToken } from '@svault/shared';
 import type { AuditEvent } from '@svault/shared/schemas';
-import { type AuditEntry, type AuditHead, type AuditStore, chain } from './audit-store.ts';
+import { type AuditEntry, type AuditHead, type AuditStore, entryHash } from './audit-store.ts';
 
 type OwnEventType =
   | 'LOG_STARTED'
@@ -37,8 +37,6 @@ export function subjectOf(sub: string): Subject {
   return sub.startsWith('prx_') ? { proxyId: sub } : { userId: sub };
 }
 
-type Unchained = Omit<AuditEntry, 'epoch' | 'seq' | 'id'> & { readonly id?: string };
-
 /** The webhook's hash-chained log; times come from the clock, order from the chain. */
 export function createAuditLog(options: {
   readonly store: AuditStore;
@@ -53,16 +51,35 @@ export function createAuditLog(options: {
     return found;
   };
   // Reads and moves the head in one transaction, since commands in other processes append too.
-  const write = (unchained: Unchained): void => {
+  const write = (
+    event: Pick<
+      AuditEntry,
+      'eventType' | 'outcome' | 'agentId' | 'proxyId' | 'userId' | 'serviceName' | 'count'
+    >,
+    reported: Pick<AuditEntry, 'source' | 'timestamp' | 'detail'> & { readonly id?: string },
+  ): void => {
     const { epoch, seq: lastSeq, hash } = head();
     const seq = lastSeq + 1;
-    store.append(chain(hash, { id: `${epoch}.${seq}`, ...unchained, epoch, seq }));
+    const entry: AuditEntry = {
+      epoch,
+      seq,
+      source: reported.source,
+      id: reported.id ?? `${epoch}.${seq}`,
+      eventType: event.eventType,
+      timestamp: reported.timestamp,
+      outcome: event.outcome,
+      agentId: event.agentId,
+      proxyId: event.proxyId,
+      userId: event.userId,
+      serviceName: event.serviceName,
+      count: event.count,
+      detail: reported.detail,
+    };
+    store.append(entry, entryHash(hash, entry));
   };
   /** In an open transaction; durable with it. */
-  const appendNow = (event: OwnEvent): void => {
-    const { detail, ...rest } = event;
-    write({ ...rest, source: 'webhook', timestamp: formatTime(clock.now()), detail: toText(detail) });
-  };
+  const appendNow = (event: OwnEvent): void =>
+    write(event, { source: 'webhook', timestamp: formatTime(clock.now()), detail: toText(event.detail) });
 
   return {
     /** Resolves when the entry is on the disk, in one fsync with all other commits of this turn of the event loop. */
@@ -71,9 +88,11 @@ export function createAuditLog(options: {
     /** Writes events that the control plane reports, each id once; resolves when they are on the disk. */
     appendServiceEvents: (events: readonly AuditEvent[]): Promise<void> =>
       commit.run(() => {
-        for (const { detail, ...event } of events)
-          if (!store.hasServiceEvent(event.id))
-            write({ ...event, source: 'service', detail: toText(detail) });
+        for (const event of events) {
+          const { id, timestamp, detail } = event;
+          if (!store.hasServiceEvent(id))
+            write(event, { source: 'service', id, timestamp, detail: toText(detail) });
+        }
       }),
     /** In an open transaction: ends the chain and begins a new one with this event as its first entry. */
     startEpochNow: (event: OwnEvent, { restored }: { readonly restored: boolean }): void => {

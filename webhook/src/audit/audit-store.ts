@@ -25,10 +25,29 @@ export interface ChainedEntry extends AuditEntry {
   readonly hash: string;
 }
 
+/**
+ * As `canonicalJson` writes an entry, at a fraction of its cost: members in the order of their names, absent ones left out.
+ */
+export const canonicalEntry = (entry: AuditEntry): string =>
+  JSON.stringify({
+    agentId: entry.agentId,
+    count: entry.count,
+    detail: entry.detail,
+    epoch: entry.epoch,
+    eventType: entry.eventType,
+    id: entry.id,
+    outcome: entry.outcome,
+    proxyId: entry.proxyId,
+    seq: entry.seq,
+    serviceName: entry.serviceName,
+    source: entry.source,
+    timestamp: entry.timestamp,
+    userId: entry.userId,
+  } satisfies { readonly [Name in keyof Required<AuditEntry>]: AuditEntry[Name] });
+
 /** @param previous the hash of the entry before, or CHAIN_START for the first of an epoch */
-export function chain(previous: string, entry: AuditEntry): ChainedEntry {
-  return { ...entry, hash: chainHash(previous, entry) };
-}
+export const entryHash = (previous: string, entry: AuditEntry): string =>
+  chainHash(previous, canonicalEntry(entry));
 
 /** The last entry of an epoch; `seq` 0 and CHAIN_START before its first. */
 export interface AuditHead {
@@ -48,8 +67,8 @@ export interface AuditStore {
   /** The newest epoch, undefined before there is one. */
   head(): AuditHead | undefined;
   startEpoch(epoch: Epoch): void;
-  /** Writes the entry and moves its epoch's head. */
-  append(entry: ChainedEntry): void;
+  /** Writes the entry with its hash and moves its epoch's head. */
+  append(entry: AuditEntry, hash: string): void;
   hasServiceEvent(id: string): boolean;
   /** Newest first, over all epochs. `before` is a former page's `nextBefore`, which is undefined after the last. */
   page(query: {

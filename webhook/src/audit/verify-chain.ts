@@ -1,5 +1,5 @@
 import { CHAIN_START } from '@svault/server-kit/hash-chain';
-import { type AuditHead, type ChainedEntry, type Epoch, chain } from './audit-store.ts';
+import { type AuditHead, type ChainedEntry, type Epoch, entryHash } from './audit-store.ts';
 
 type ChainVerdict =
   | { readonly ok: true; readonly entries: number; readonly epochs: number; readonly head: AuditHead }
@@ -36,7 +36,7 @@ export function verifyChain(epochs: readonly Epoch[], entries: Iterable<ChainedE
     }
     const expected = head.seq + 1;
     if (entry.seq !== expected) return broken(expected, 'this entry is missing or out of order');
-    if (chain(head.hash, entry).hash !== hash) return broken(expected, 'this entry was changed');
+    if (entryHash(head.hash, entry) !== hash) return broken(expected, 'this entry was changed');
     head = { epoch: entry.epoch, seq: entry.seq, hash };
     count += 1;
   }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { AeadFailed, open, seal } from '@svault/server-kit/aead';
-import { canonicalJson } from '@svault/server-kit/hash-chain';
 import { Secret, parseTime, utf8 } from '@svault/shared';
 import type { Keyring } from './keyring.ts';
 import type { RecordSecret, SealedSettings } from './record.ts';
@@ -11,9 +10,9 @@ const decoder = new TextDecoder();
 
 type Label = Pick<RecordHead, 'serviceName' | 'version' | 'createdAtMs' | 'settingsText'>;
 
-/** What is stored with a sealed body and must not change (PROTOCOL.md section 8). */
-const associatedData = ({ serviceName, version, createdAtMs, settingsText }: Label): Uint8Array =>
-  utf8(canonicalJson({ serviceName, version, createdAtMs, settingsText }));
+/** What is stored with a sealed body and must not change (PROTOCOL.md section 8): canonical JSON, members in order. */
+const associatedData = ({ createdAtMs, serviceName, settingsText, version }: Label): Uint8Array =>
+  utf8(JSON.stringify({ createdAtMs, serviceName, settingsText, version }));
 
 /**
  * The purpose of a wrapped data encryption key: a former version does not open as the live one, even if its row is
