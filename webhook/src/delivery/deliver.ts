@@ -71,8 +71,8 @@ export function createDeliver(deps: {
 }) {
   const { vault, credentials, audit, commit } = deps;
 
-  /** @returns a function if a provider or minter must be called */
-  const decide = (ticket: CredentialTicket): Decided | (() => Promise<Decided>) => {
+  /** In an open transaction. @returns a function if a provider or minter must be called */
+  const decideNow = (ticket: CredentialTicket): Decided | (() => Promise<Decided>) => {
     let version: number | undefined;
     try {
       const record = vault.open(ticket.svc);
@@ -101,13 +101,14 @@ export function createDeliver(deps: {
     claimNow(): 'claimed' | Rejection;
   }): Promise<Delivered | { readonly unclaimable: Rejection }> => {
     const { ticket, claimNow } = unclaimed;
-    const decision = decide(ticket);
-    const outcome = await commit.run(() => {
+    const decision = await commit.run(() => {
       const claimed = claimNow();
-      if (claimed === 'claimed' && 'event' in decision) audit.appendNow(decision.event);
-      return claimed;
+      if (claimed !== 'claimed') return { unclaimable: claimed };
+      const decided = decideNow(ticket);
+      if ('event' in decided) audit.appendNow(decided.event);
+      return decided;
     });
-    if (outcome !== 'claimed') return { unclaimable: outcome };
+    if ('unclaimable' in decision) return decision;
     if ('event' in decision) return decision.finish();
     const decided = await decision();
     await audit.append(decided.event);

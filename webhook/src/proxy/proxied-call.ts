@@ -54,6 +54,11 @@ export type CallThroughProxy = <Rejection extends string>(
   take: TakeAnswer,
 ) => Promise<{ readonly unclaimable: Rejection } | undefined>;
 
+/** What may be sent, or why nothing is. */
+type Decision = { readonly prepared: PreparedCall } | { readonly error: unknown };
+/** Or a record whose credential a provider or minter must be called for. */
+type FirstDecision = Decision | { readonly record: OpenRecord };
+
 /** When another call of a proxy at its limit may be tried. */
 const RETRY_SECONDS = 1;
 
@@ -82,43 +87,56 @@ export function createCallThroughProxy(deps: {
     return record;
   };
 
+  /** In an open transaction: what a call comes to, which the log then has. */
+  const decideNow = (ticket: ProxyTicket): FirstDecision => {
+    try {
+      const config = configOf(ticket);
+      const record = recordOf(config);
+      const credential = credentials.atHand(record, ticket.sub);
+      return credential === undefined ? { record } : { prepared: prepareInjection(config, credential) };
+    } catch (error) {
+      return { error };
+    }
+  };
+  const logNow = (ticket: ProxyTicket, decision: FirstDecision): void => {
+    if ('prepared' in decision) audit.appendNow(usedEvent(ticket, decision.prepared));
+    if ('error' in decision) audit.appendNow(refusedEvent(ticket, decision.error));
+  };
+  /** The decision of a call whose credential a provider or minter must be called for. */
+  const decideLater = async (ticket: ProxyTicket, record: OpenRecord): Promise<Decision> => {
+    let decision: Decision;
+    try {
+      const credential = await credentials.obtain(record, ticket.sub);
+      // Read and checked again: in the seconds that a provider took, the proxy may have been changed or deleted, and the
+      // credential stored again, for other hosts.
+      const config = configOf(ticket);
+      mustAllowDestination(config, credential.record);
+      decision = { prepared: prepareInjection(config, credential) };
+    } catch (error) {
+      decision = { error };
+    }
+    await commit.run(() => logNow(ticket, decision));
+    return decision;
+  };
+
   return async (request, take) => {
     const { ticket, claimNow } = request;
     const startedMs = clock.monotonic();
-    let isClaimed = false;
-    /** Claims the nonce, unless it is claimed already, and logs what becomes of the request. */
-    const claimAndLog = async (event?: OwnEvent): Promise<ReturnType<typeof claimNow>> => {
-      const outcome = await commit.run(() => {
-        const claimed = isClaimed ? 'claimed' : claimNow();
-        if (claimed === 'claimed' && event !== undefined) audit.appendNow(event);
-        return claimed;
-      });
-      isClaimed = true;
-      return outcome;
-    };
-
     const closeStream = openStreams.take(ticket.prx);
     try {
-      let prepared: PreparedCall;
-      try {
-        if (closeStream === undefined) throw tooManyCalls();
-        const record = recordOf(configOf(ticket));
-        let credential = credentials.atHand(record, ticket.sub);
-        if (credential === undefined) {
-          // Claimed before the call, so that a replay calls no provider.
-          const outcome = await claimAndLog();
-          if (outcome !== 'claimed') return { unclaimable: outcome };
-          credential = await credentials.obtain(record, ticket.sub);
-        }
-        // Read again: the proxy may have been changed or deleted in the seconds that a provider took.
-        prepared = prepareInjection(configOf(ticket), credential);
-      } catch (error) {
-        const outcome = await claimAndLog(refusedEvent(ticket, error));
-        if (outcome !== 'claimed') return { unclaimable: outcome };
-        throw error;
-      }
-      const outcome = await claimAndLog(usedEvent(ticket, prepared));
-      if (outcome !== 'claimed') return { unclaimable: outcome };
+      const first = await commit.run(() => {
+        const claimed = claimNow();
+        if (claimed !== 'claimed') return { unclaimable: claimed };
+        const decision: FirstDecision =
+          closeStream === undefined ? { error: tooManyCalls() } : decideNow(ticket);
+        logNow(ticket, decision);
+        return decision;
+      });
+      if ('unclaimable' in first) return first;
+      // The nonce is claimed by now, so that a replay calls no provider.
+      const decision = 'record' in first ? await decideLater(ticket, first.record) : first;
+      if ('error' in decision) throw decision.error;
+      const { prepared } = decision;
       const call = upstreamCall(request, prepared);
       const waitedMs = clock.monotonic() - startedMs;
       let rejection: Promise<void> | undefined;
