@@ -1,10 +1,12 @@
-import express, { type Express } from 'express';
+import type { RequestListener } from 'node:http';
+import express from 'express';
 import type { Registry } from 'prom-client';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, parseWebhookUrl } from '@svault/shared';
 import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import { createCountedLog } from '@svault/server-kit/counted-log';
+import { createDirectRoutes } from '@svault/server-kit/direct-routes';
 import { type RefusalCodes, createRefusalReader, errorHandler } from '@svault/server-kit/error-handler';
-import { apiHeaders } from '@svault/server-kit/security-headers';
+import { apiHeaderList, apiHeaders } from '@svault/server-kit/security-headers';
 import type { Context } from './context.ts';
 import { createDeliver } from './delivery/deliver.ts';
 import { countAnswers, createStrayCredentialCounter } from './http/metrics.ts';
@@ -16,10 +18,10 @@ import { stripPrefix } from './http/signed-message.ts';
 import { createForward } from './proxy/forward.ts';
 import { createCallThroughProxy } from './proxy/proxied-call.ts';
 import { createBindRoutes } from './routes/bind.ts';
-import { createCredentialRoute } from './routes/credential.ts';
+import { createCredentialHandler } from './routes/credential.ts';
 import { createExchangeRoute } from './routes/exchange.ts';
 import { createHealthRoute, createProbeRoutes } from './routes/health.ts';
-import { createProxyRoute } from './routes/proxy.ts';
+import { createProxyHandler } from './routes/proxy.ts';
 import { createRefreshNotifyRoute, createRefreshRoute } from './routes/refresh.ts';
 import { createStorageRoute } from './routes/storage/storage.ts';
 import { createStoreRoute } from './routes/store.ts';
@@ -45,7 +47,7 @@ const MAX_OPEN_STREAMS = 256;
  *
  * @param leaving aborted when the program is about to stop
  */
-export function createApp(context: Context, metrics: Registry, leaving?: AbortSignal): Express {
+export function createApp(context: Context, metrics: Registry, leaving?: AbortSignal): RequestListener {
   const { config, clock, logger, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
   const quota = createWriteQuota(clock);
@@ -63,24 +65,27 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.enable('case sensitive routing');
   app.set('query parser', false);
 
-  app.use(stripPrefix(pathPrefixOf(webhookUrl)));
-  app.use(countAnswers(metrics));
-  app.use(apiHeaders({ https: webhookUrl.startsWith('https:') }));
+  const https = webhookUrl.startsWith('https:');
+  const staticHeaders = apiHeaderList({ https });
 
+  // First, and with headers of their own: agents wait for these two.
+  const direct = createDirectRoutes(app);
   const deliver = createDeliver(context);
   const countStrayCredentials = createStrayCredentialCounter(metrics);
-  app.use(createCredentialRoute({ tickets, deliver, countStrayCredentials }));
+  const credential = createCredentialHandler({ tickets, deliver, countStrayCredentials, staticHeaders });
+  direct.add('/v1/credential', credential);
 
+  const forward = createForward(context);
+  const openStreams = createConcurrencyLimit(MAX_OPEN_STREAMS);
+  const call = createCallThroughProxy({ ...context, forward, openStreams });
+  direct.add('/v1/proxy', createProxyHandler({ requests, tickets, call, staticHeaders }));
+
+  app.use(apiHeaders({ https }));
   const runOperation = createRunOperation({ ...context, quota });
   const refusalOf = createRefusalReader(REFUSAL_CODES);
   app.use(
     createStorageRoute({ receiveRequest, runOperation, synced: context.commit.synced, refusalOf, logger }),
   );
-
-  const forward = createForward(context);
-  const openStreams = createConcurrencyLimit(MAX_OPEN_STREAMS);
-  const call = createCallThroughProxy({ ...context, forward, openStreams });
-  app.use(createProxyRoute({ requests, tickets, call }));
 
   const storeByTicket = createStoreByTicket(context);
   app.use(createStoreRoute({ ...context, tickets, storeByTicket, quota }));
@@ -101,7 +106,14 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   const uniform = ['SIGNATURE_INVALID', 'TICKET_INVALID'] as const;
   const warned = ['DESTINATION_NOT_ALLOWED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'] as const;
   app.use(errorHandler({ ...REFUSAL_CODES, uniform, warned, logger, sendPage: pages.sendError }));
-  return app;
+
+  const toOwnPath = stripPrefix(pathPrefixOf(webhookUrl));
+  const count = countAnswers(metrics);
+  return (req, res) => {
+    toOwnPath(req);
+    count(req, res);
+    direct.listener(req, res);
+  };
 }
 
 function pathPrefixOf(webhookUrl: string): string {

@@ -114,8 +114,7 @@ export async function startWebhook(
     const metrics = config.metricsListen && (await serveMetrics(registry, config.metricsListen));
     if (metrics !== undefined) stops.push(() => metrics.close(METRICS_GRACE_MS));
     const { signal } = leaving;
-    const app = createApp(context, registry, signal);
-    const listener = await listen(app, {
+    const listener = await listen(createApp(context, registry, signal), {
       ...config.listen,
       setting: 'SV_WEBHOOK_LISTEN',
       leaving: signal,

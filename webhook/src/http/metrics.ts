@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import type { RequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
 
 /** Endpoints that are counted by name; all other paths are one, so that a client cannot make up names. */
@@ -14,17 +13,17 @@ const ENDPOINTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Counts answers by endpoint and status. */
-export function countAnswers(registry: Registry): RequestHandler {
+export function countAnswers(registry: Registry): (req: IncomingMessage, res: ServerResponse) => void {
   const counter = new Counter({
     name: 'svault_webhook_answers_total',
     help: 'Answers by endpoint and status.',
     labelNames: ['endpoint', 'status'],
     registers: [registry],
   });
-  return (req, res, next) => {
-    const endpoint = ENDPOINTS.has(req.path) ? req.path : 'other';
-    res.once('finish', () => counter.inc({ endpoint, status: res.statusCode }));
-    next();
+  return ({ url = '' }, res) => {
+    const path = url.split('?', 1)[0] ?? '';
+    const endpoint = ENDPOINTS.has(path) ? path : 'other';
+    res.on('finish', () => counter.inc({ endpoint, status: res.statusCode }));
   };
 }
 

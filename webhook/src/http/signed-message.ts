@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { type SignedMessage, authorityOf, headerPairs, signedPath } from '@svault/shared';
-import type { RequestHandler } from 'express';
 
 /** Every path of this webhook begins like this. */
 const OWN_PATH = /^\/(?:v1\/|bind|healthz|readyz)/;
@@ -12,11 +11,11 @@ const OWN_PATH = /^\/(?:v1\/|bind|healthz|readyz)/;
  *
  * @param pathPrefix empty, or `/…` without trailing slash
  */
-export function stripPrefix(pathPrefix: string): RequestHandler {
-  return (req, _res, next) => {
-    const rest = req.url.slice(pathPrefix.length);
-    if (req.url.startsWith(`${pathPrefix}/`) && OWN_PATH.test(rest)) req.url = rest;
-    next();
+export function stripPrefix(pathPrefix: string): (req: IncomingMessage) => void {
+  return (req) => {
+    const { url = '' } = req;
+    const rest = url.slice(pathPrefix.length);
+    if (url.startsWith(`${pathPrefix}/`) && OWN_PATH.test(rest)) req.url = rest;
   };
 }
 

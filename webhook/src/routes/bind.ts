@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response, Router } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { BindFlow } from '../binding/bind-flow.ts';
 import { cancelledPage, connectPage, setupTokenPage } from '../binding/bind-page.ts';
 import { readForm } from '../http/body.ts';
@@ -14,7 +14,7 @@ export function createBindRoutes(deps: {
   readonly flow: BindFlow;
   readonly pages: Pages;
   readonly serviceUrl: string;
-}): Router {
+}): RequestHandler {
   const { flow, pages, serviceUrl } = deps;
   const beforeToken = pages.headersOf([]);
   // Connect answers with a redirect to the control plane, to which `form-action` applies too. The header names it only

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Router } from 'express';
+import type { RequestHandler } from 'express';
 import { type ParsedSignature, SignatureRefused, type SignedMessage, parseSignature } from '@svault/shared';
 import { rotateRequestSchema } from '@svault/shared/schemas';
 import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
@@ -22,7 +22,7 @@ export function createExchangeRoute(deps: {
   readonly rotate: RotateKey;
   readonly receiveRequest: RequestReceiver;
   readonly webhookUrl: string;
-}): Router {
+}): RequestHandler {
   const readMessage = createSignedMessageReader(deps.webhookUrl);
   return endpoint('/v1/exchange', ['POST'], async (req, res) => {
     rejectByHead(req, BOUNDS);

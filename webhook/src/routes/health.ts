@@ -1,4 +1,4 @@
-import type { Router } from 'express';
+import type { RequestHandler } from 'express';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { respondJson } from '@svault/server-kit/respond';
 import { type Clock, formatTime } from '@svault/shared';
@@ -16,7 +16,7 @@ export function createProbeRoutes(deps: {
   readonly isReady: () => Promise<boolean>;
   /** The program is about to stop: a load balancer must send it no new requests. */
   readonly isLeaving: () => boolean;
-}): readonly Router[] {
+}): readonly RequestHandler[] {
   return [
     endpoint('/healthz', ['GET'], (_req, res) => respondJson(res, { status: 'ok' })),
     endpoint('/readyz', ['GET'], async (req, res) => {
@@ -38,7 +38,7 @@ export function createHealthRoute(deps: {
   readonly receiveRequest: RequestReceiver;
   readonly binding: BindingReader;
   readonly clock: Clock;
-}): Router {
+}): RequestHandler {
   return endpoint('/v1/health', ['GET', 'POST'], async (req, res) => {
     if (req.method === 'GET') return respondJson(res, { status: 'ok' });
     const { body: raw } = await deps.receiveRequest(req, { maxBytes: MAX_BODY_BYTES['/v1/health'] });

@@ -1,11 +1,17 @@
-import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
-import type { Request, Response, Router } from 'express';
+import {
+  type IncomingMessage,
+  type ServerResponse,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
+import type { DirectHandler } from '@svault/server-kit/direct-routes';
+import { rejectMethod } from '@svault/server-kit/request-handler';
 import { adoptRequestId } from '@svault/server-kit/request-id';
 import { disconnectSignal, markEventStream } from '@svault/server-kit/streamed-response';
-import { type ProxyTicket, headerPairs } from '@svault/shared';
+import { withStaticHeaders } from '@svault/server-kit/static-headers';
+import { type HeaderPairs, type ProxyTicket, headerPairs } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body.ts';
-import { endpoint } from '../http/endpoint.ts';
 import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
 import type { UpstreamAnswer } from '../proxy/forward.ts';
 import type { CallThroughProxy } from '../proxy/proxied-call.ts';
@@ -15,13 +21,17 @@ const ORIGIN_HEADER = 'sv-proxy-origin';
 const NOTHING = Buffer.alloc(0);
 
 /** `POST /v1/proxy`: an agent's request, into which the webhook injects the credential (PROTOCOL.md section 5.6). */
-export function createProxyRoute(deps: {
+export function createProxyHandler(deps: {
   readonly requests: Pick<RequestAuthentication, 'verify' | 'refuse'>;
   readonly tickets: Pick<TicketAuthenticator, 'verify'>;
   readonly call: CallThroughProxy;
-}): Router {
-  const { requests, tickets, call } = deps;
-  const handle = async (req: Request, res: Response): Promise<void> => {
+  /** Of every answer but an upstream's. */
+  readonly staticHeaders: HeaderPairs;
+}): DirectHandler {
+  const { requests, tickets, call, staticHeaders } = deps;
+  const refusalHeaders = [...staticHeaders, [ORIGIN_HEADER, 'webhook'] as const];
+  return withStaticHeaders(refusalHeaders, async (req: IncomingMessage, res: ServerResponse) => {
+    if (req.method !== 'POST') rejectMethod(req, ['POST']);
     const signal = disconnectSignal(res);
     const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
     let ticket: ProxyTicket;
@@ -39,13 +49,7 @@ export function createProxyRoute(deps: {
       return begin(res, head);
     });
     if (unclaimed !== undefined) throw requests.refuse(req, unclaimed.unclaimable);
-  };
-  return endpoint('/v1/proxy', ['POST'], handle, [
-    (_req, res, next) => {
-      res.setHeader(ORIGIN_HEADER, 'webhook');
-      next();
-    },
-  ]);
+  });
 }
 
 /**
@@ -58,10 +62,7 @@ function begin(res: ServerResponse, { status, fields }: UpstreamAnswer): ServerR
     validateHeaderName(name);
     validateHeaderValue(name, value);
   }
-  for (const name of res.getHeaderNames()) res.removeHeader(name);
-  for (const [name, value] of fields) res.appendHeader(name, value);
-  res.setHeader(ORIGIN_HEADER, 'upstream');
-  res.statusCode = status;
+  res.writeHead(status, [...fields.flat(), ORIGIN_HEADER, 'upstream']);
   // Not `flushHeaders`, which writes Latin-1 values as UTF-8.
   res.write(NOTHING);
   return res;

@@ -1,4 +1,4 @@
-import type { Router } from 'express';
+import type { RequestHandler } from 'express';
 import { respondJson } from '@svault/server-kit/respond';
 import { Secret } from '@svault/shared';
 import { refreshNotifySchema, refreshRequestSchema } from '@svault/shared/schemas';
@@ -12,7 +12,7 @@ import type { NotifyRefresh } from '../refresh/notify.ts';
 export function createRefreshNotifyRoute(deps: {
   readonly receiveRequest: RequestReceiver;
   readonly notifyRefresh: NotifyRefresh;
-}): Router {
+}): RequestHandler {
   return signedPost('/v1/refresh-notify', deps.receiveRequest, async (body, res) => {
     const { serviceName, reason } = parseBody(refreshNotifySchema, body);
     const answer = await deps.notifyRefresh({ serviceName, reason });
@@ -24,7 +24,7 @@ export function createRefreshNotifyRoute(deps: {
 export function createRefreshRoute(deps: {
   readonly receiveRequest: RequestReceiver;
   readonly leases: Leases;
-}): Router {
+}): RequestHandler {
   return signedPost('/v1/refresh', deps.receiveRequest, async (body, res) => {
     const request = parseBody(refreshRequestSchema, body);
     if (request.phase === 'get') return respondJson(res, deps.leases.get(request.serviceName));

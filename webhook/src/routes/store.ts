@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response, Router } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
 import { adoptRequestId } from '@svault/server-kit/request-id';
 import { respondJson } from '@svault/server-kit/respond';
@@ -19,7 +19,7 @@ export function createStoreRoute(deps: {
   readonly tickets: Pick<TicketAuthenticator, 'authenticate'>;
   readonly storeByTicket: StoreByTicket;
   readonly quota: WriteQuota;
-}): Router {
+}): RequestHandler {
   const handle = async (req: Request, res: Response): Promise<void> => {
     rejectByHead(req, BOUNDS);
     // Consumed before a byte of the body is read: a ticket permits one body, valid or not (TIX-33).
@@ -30,23 +30,23 @@ export function createStoreRoute(deps: {
     const readStored = (): StoreBody => parseBody(storeBodySchema, parseJsonBody(req, raw));
     respondJson(res, await deps.storeByTicket(ticket, readStored));
   };
-  return endpoint('/v1/store', ['POST'], handle, [cors(deps.binding)]);
+  return endpoint('/v1/store', ['POST'], handle, (handler) => withCors(deps.binding, handler));
 }
 
 /**
  * CORS (PROTOCOL.md section 5.5): pages of the bound control plane's origin may post, and read every answer, errors
  * too. Any other origin is rejected before the ticket is read. A request without an origin comes from a program.
  */
-function cors(binding: BindingReader): RequestHandler {
+function withCors(binding: BindingReader, handler: RequestHandler): RequestHandler {
   return (req, res, next) => {
     const { origin } = req.headers;
-    if (origin === undefined) return next();
+    if (origin === undefined) return handler(req, res, next);
     const bound = binding();
     if (bound?.complete !== true || origin !== new URL(bound.serviceBaseUrl).origin)
       throw new ApiError('ORIGIN_NOT_ALLOWED', 'this origin may not store here');
     res.setHeader('Access-Control-Allow-Origin', origin);
     res.setHeader('Vary', 'Origin');
-    if (req.method !== 'OPTIONS') return next();
+    if (req.method !== 'OPTIONS') return handler(req, res, next);
     res.setHeader('Access-Control-Allow-Methods', 'POST');
     res.setHeader('Access-Control-Allow-Headers', 'authorization, content-type');
     res.statusCode = 204;

@@ -2,6 +2,7 @@ import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { rejectMethod } from '@svault/server-kit/request-handler';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
+import { withStaticHeaders } from '@svault/server-kit/static-headers';
 import { didYouMean, formatTime, isServiceName } from '@svault/shared';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Access, type Decision, type Operation, plainDenial } from '../../access/decision.ts';
@@ -10,7 +11,6 @@ import { prefersJson } from '../http/accept.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import { createDenialWriter } from '../http/denial-response.ts';
-import { withStaticHeaders } from '../http/static-headers.ts';
 
 export const CREDENTIALS_PATH = '/api/agents/credentials';
 

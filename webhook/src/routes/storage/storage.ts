@@ -1,4 +1,4 @@
-import type { Router } from 'express';
+import type { RequestHandler } from 'express';
 import type { Logger } from '@svault/server-kit/logger';
 import { type Refusal, refusalBody } from '@svault/server-kit/error-handler';
 import { requestIdOf } from '@svault/server-kit/request-id';
@@ -18,7 +18,7 @@ export function createStorageRoute(deps: {
   readonly synced: () => Promise<void> | undefined;
   readonly refusalOf: (error: unknown) => Refusal;
   readonly logger: Pick<Logger, 'error'>;
-}): Router {
+}): RequestHandler {
   return signedPost('/v1/storage', deps.receiveRequest, async (body, res) =>
     respondJson(res, 'batch' in body ? await runBatch(body, requestIdOf(res.req)) : await runOne(body)),
   );
