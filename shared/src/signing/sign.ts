@@ -1,4 +1,4 @@
-import { randomToken, toBase64 } from '../bytes.ts';
+import { timeOrderedToken, toBase64 } from '../bytes.ts';
 import { contentDigest } from './content-digest.ts';
 import { hmacSha256, isRequestKeyLength } from './hmac.ts';
 import type { HmacKey, SignedMessage } from './message.ts';
@@ -26,7 +26,9 @@ export interface RequestToSign {
   readonly nowMs: number;
   /** 1 to 60; 60 unless given. */
   readonly ttlSeconds?: number;
-  /** Random unless given (vectors). */
+  /**
+   * Unless given (vectors), 80 random bits behind the time: the webhook's index then has those of one moment in one page.
+   */
   readonly nonce?: string;
 }
 
@@ -38,7 +40,8 @@ export interface RequestToSign {
  *   1 to 60; SignatureRefused if a value cannot be part of a signature base
  */
 export function signRequest(request: RequestToSign): Record<string, string> {
-  const { key, body = NO_BODY, ttlSeconds = MAX_LIFETIME_SECONDS, nonce = randomToken() } = request;
+  const { key, body = NO_BODY, ttlSeconds = MAX_LIFETIME_SECONDS } = request;
+  const { nonce = timeOrderedToken(request.nowMs) } = request;
   if (!KEY_ID.test(key.id)) throw new RangeError('a key id is 1 to 64 of A-Z a-z 0-9 _ -');
   if (!isRequestKeyLength(key.id, key.secret.byteLength))
     throw new RangeError('a key has 32 bytes, the code of a binding 36');

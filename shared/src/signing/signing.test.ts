@@ -56,6 +56,13 @@ const flipBit = (text: string, bit: number): string => {
 };
 
 describe('a signed request', () => {
+  it('has a nonce that no other request of the same moment has, and that begins as theirs do', () => {
+    const nonces = Array.from({ length: 500 }, () => parseSignature(sign()).nonce);
+    expect(new Set(nonces).size).toBe(500);
+    expect(new Set(nonces.map((nonce) => nonce.slice(0, 8))).size).toBe(1);
+    expect(parseSignature(sign({ nowMs: NOW_MS + 1 })).nonce.slice(0, 8)).not.toBe(nonces[0]?.slice(0, 8));
+  });
+
   it('verifies, for any signed content', () => {
     const extra = fc.dictionary(fc.stringMatching(/^x-[a-zA-Z0-9-]{1,10}$/), fc.stringMatching(/^[\t -~]*$/));
     const path = fc.stringMatching(/^\/[!-~]{0,40}$/);
