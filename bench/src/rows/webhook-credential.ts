@@ -121,12 +121,13 @@ const credentialTicket = (bound: Bound): string =>
   );
 
 function claims({ webhookId }: Bound): Omit<TicketClaims, 'op' | 'sub'> {
-  const iat = Math.floor(Date.now() / 1000);
+  const nowMs = Date.now();
+  const iat = Math.floor(nowMs / 1000);
   return {
     iss: SERVICE_URL,
     aud: webhookId,
     svc: SERVICE_NAME,
-    jti: timeOrderedToken(iat * 1000),
+    jti: timeOrderedToken(nowMs),
     iat,
     exp: iat + TICKET_SECONDS,
   };
