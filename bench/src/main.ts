@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Pair, startPair } from '@svault/compose/pair';
+import { buildPrograms } from '@svault/compose/program-process';
 import { RAISED_LIMITS } from '@svault/compose/raised-limits';
 import { newKey } from '@svault/shared';
 import { comparison } from './compare.ts';
@@ -81,6 +82,7 @@ const unknown = only.filter((name) => !Object.hasOwn(SECTIONS, name));
 if (unknown.length > 0)
   throw new Error(`--only takes ${Object.keys(SECTIONS).join(', ')}; not ${unknown.join(', ')}`);
 
+await buildPrograms();
 pinSelf();
 const work = mkdtempSync(join(tmpdir(), 'svault-bench-'));
 try {

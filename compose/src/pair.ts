@@ -7,6 +7,7 @@ import {
   type Launcher,
   type ProgramName,
   type ProgramProcess,
+  buildPrograms,
   runSubcommand,
   startProgram,
 } from './program-process.ts';
@@ -78,8 +79,9 @@ export function pairSettings({ dir, env, ownerEmail }: Place, ports: PairPorts) 
   return { urls, secrets, env: settings };
 }
 
-/** Starts both programs as processes of their own on loopback and binds them to each other. */
+/** Builds both programs, starts them as processes of their own on loopback and binds them to each other. */
 export async function startPair(options: PairOptions): Promise<Pair> {
+  await buildPrograms();
   const [controlPlane, webhook] = await Promise.all([
     options.controlPlanePort || freePort(),
     options.webhookPort || freePort(),

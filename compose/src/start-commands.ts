@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pairSettings } from './pair.ts';
-import { type ProgramName, runInTerminal } from './program-process.ts';
+import { type ProgramName, buildPrograms, runInTerminal } from './program-process.ts';
 import { keptPorts, startPorts } from './start-addresses.ts';
 
 const USAGE = `Usage: npm start                          run both programs until Ctrl-C
@@ -31,13 +31,14 @@ export async function runOnPair(words: readonly string[], dir: string): Promise<
   const [first = '', ...operands] = words;
   // npm runs scripts in the checkout, and says here from where it was called.
   const cwd = process.env['INIT_CWD'] ?? process.cwd();
-  const run: RunProgram = (program, ...subcommand) => {
+  const run: RunProgram = async (program, ...subcommand) => {
     if (!existsSync(join(dir, 'control-plane.key')))
       throw new Error(`there is no pair in ${dir} yet: npm start creates one`);
     const { env } = pairSettings(
       { dir, env: { SV_LOG_FORMAT: 'pretty' } },
       startPorts(process.env, keptPorts(dir)),
     );
+    await buildPrograms();
     return runInTerminal(program, subcommand, { cwd, env });
   };
   if (command === 'owner-link') return run('control-plane', command);

@@ -1,4 +1,6 @@
 import { runProgram } from '@svault/server-kit/program';
-import { CONTROL_PLANE } from './commands/control-plane.ts';
 
-await runProgram(CONTROL_PLANE, process.argv.slice(2));
+await runProgram(
+  async () => (await import('./commands/control-plane.ts')).CONTROL_PLANE,
+  process.argv.slice(2),
+);

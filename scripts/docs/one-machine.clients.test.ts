@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@svault/compose/free-port';
+import { buildPrograms } from '@svault/compose/program-process';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT } from './command-blocks.ts';
@@ -22,6 +23,8 @@ let machine: MachineInFolder;
 let front: ReturnType<typeof tlsFront>;
 
 beforeAll(async () => {
+  // As npm ci does.
+  await buildPrograms();
   machine = {
     path: dir.path,
     ports: { 8080: await freePort(), 8090: await freePort(), 443: await freePort() },

@@ -18,12 +18,28 @@ export function noticesOf(files: readonly string[]): string {
   return notices.toSorted().join(`\n${'-'.repeat(78)}\n\n`);
 }
 
-/** The text of every license in a package's folder. @throws Error where there is none */
+/** The text of every license in a package's folder, or what it says of its license elsewhere. @throws Error where it says none */
 export function licenseIn(folder: string): string {
   const files = globSync('{LICENSE,LICENCE,License,license}*', { cwd: folder });
   const texts = [...new Set(files.map((file) => readFileSync(join(folder, file), 'utf8')))];
-  if (texts.length === 0) throw new Error(`${folder} has no license to pass on`);
+  if (texts.length === 0) texts.push(statedLicense(folder));
   return texts.map((text) => `${text.trimEnd()}\n`).join('\n');
+}
+
+/** Of a package without a file of it: the name and the author of its manifest, and the section of its README. */
+function statedLicense(folder: string): string {
+  const { license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    license?: string;
+    author?: string | { name: string };
+  };
+  if (license === undefined) throw new Error(`${folder} has no license to pass on`);
+  const by = typeof author === 'string' ? author : author?.name;
+  const [readme] = globSync('README*', { cwd: folder });
+  const section =
+    readme === undefined
+      ? undefined
+      : /^#+ *licen[cs]e.*$/im.exec(readFileSync(join(folder, readme), 'utf8'));
+  return [`${license}${by === undefined ? '' : `, ${by}`}`, section?.input.slice(section.index)].join('\n\n');
 }
 
 /** Some packages have a package.json in their subfolders as well, without a name. */

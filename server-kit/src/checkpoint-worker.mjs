@@ -17,15 +17,20 @@ function checkpoint() {
     const [{ log, checkpointed }] = db.pragma('wal_checkpoint(PASSIVE)');
     const idle = log === framesBefore && log > 0;
     framesBefore = log;
-    if (idle && checkpointed === log) db.pragma('wal_checkpoint(TRUNCATE)');
+    if (!idle || checkpointed !== log) return;
+    const [{ busy }] = db.pragma('wal_checkpoint(TRUNCATE)');
+    if (busy === 0) end();
   } catch {
     framesBefore = -1;
   }
 }
 
-const timer = setInterval(checkpoint, intervalMs);
-parentPort.once('message', () => {
+/** When the log is empty, or the program stops: a thread that has nothing to do takes memory. */
+function end() {
   clearInterval(timer);
   db.close();
   parentPort.close();
-});
+}
+
+const timer = setInterval(checkpoint, intervalMs);
+parentPort.once('message', end);

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const script = `
   const { runProgram } = await import(${JSON.stringify(new URL('./program.ts', import.meta.url).href)});
   const say = (word) => async (operands) => console.log([word, ...operands].join(' '));
-  await runProgram({ name: 'prog', fallback: 'serve', subcommands: {
+  await runProgram(async () => ({ name: 'prog', fallback: 'serve', subcommands: {
     serve: { summary: 'serves', operands: 0, run: say('serving') },
     'audit verify': { summary: 'verifies', operands: 0, run: say('verified') },
     backup: { usage: 'FILE', summary: 'copies', operands: 1, run: say('copied') },
@@ -15,7 +15,7 @@ const script = `
       return Number(operands[0]);
     } },
     fail: { summary: 'fails', operands: 0, run: async () => { throw new Error('no svagent_abcdefghijkl here'); } },
-  } }, process.argv.slice(1));
+  } }), process.argv.slice(1));
 `;
 const run = (...args: string[]) => {
   const options = { encoding: 'utf8', cwd: fileURLToPath(new URL('.', import.meta.url)) } as const;

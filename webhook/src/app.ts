@@ -1,11 +1,11 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
-import type { Registry } from 'prom-client';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, parseWebhookUrl } from '@svault/shared';
 import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import { createCountedLog } from '@svault/server-kit/counted-log';
 import { createDirectRoutes } from '@svault/server-kit/direct-routes';
 import { type RefusalCodes, createRefusalReader, errorHandler } from '@svault/server-kit/error-handler';
+import type { Meters } from '@svault/server-kit/meters';
 import { apiHeaderList, apiHeaders } from '@svault/server-kit/security-headers';
 import type { Context } from './context.ts';
 import { createDeliver } from './delivery/deliver.ts';
@@ -47,7 +47,11 @@ const MAX_OPEN_STREAMS = 256;
  *
  * @param leaving aborted when the program is about to stop
  */
-export function createApp(context: Context, metrics: Registry, leaving?: AbortSignal): RequestListener {
+export function createApp(
+  context: Context,
+  meters: Pick<Meters, 'counter'>,
+  leaving?: AbortSignal,
+): RequestListener {
   const { config, clock, logger, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
   const quota = createWriteQuota(clock);
@@ -71,7 +75,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   // First, and with headers of their own: agents wait for these two.
   const direct = createDirectRoutes(app);
   const deliver = createDeliver(context);
-  const countStrayCredentials = createStrayCredentialCounter(metrics);
+  const countStrayCredentials = createStrayCredentialCounter(meters);
   const credential = createCredentialHandler({ tickets, deliver, countStrayCredentials, staticHeaders });
   direct.add('/v1/credential', credential);
 
@@ -108,7 +112,7 @@ export function createApp(context: Context, metrics: Registry, leaving?: AbortSi
   app.use(errorHandler({ ...REFUSAL_CODES, uniform, warned, logger, sendPage: pages.sendError }));
 
   const toOwnPath = stripPrefix(pathPrefixOf(webhookUrl));
-  const count = countAnswers(metrics);
+  const count = countAnswers(meters);
   return (req, res) => {
     toOwnPath(req);
     count(req, res);

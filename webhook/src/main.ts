@@ -1,4 +1,3 @@
 import { runProgram } from '@svault/server-kit/program';
-import { WEBHOOK } from './commands/webhook.ts';
 
-await runProgram(WEBHOOK, process.argv.slice(2));
+await runProgram(async () => (await import('./commands/webhook.ts')).WEBHOOK, process.argv.slice(2));

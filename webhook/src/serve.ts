@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCheckpoints } from '@svault/server-kit/checkpoint';
-import { listen } from '@svault/server-kit/listener';
+import { type Listener, listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
-import { createMetrics, serveMetrics } from '@svault/server-kit/metrics';
+import { type Meters, NO_METERS } from '@svault/server-kit/meters';
+import type { ListenAddress } from '@svault/server-kit/settings';
 import { type Clock, formatTime, systemClock } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
@@ -110,11 +111,10 @@ export async function startWebhook(
 
     refreshing.resume().catch((error: unknown) => logger.error({ err: error }, 'a background job failed'));
 
-    const registry = createMetrics('webhook');
-    const metrics = config.metricsListen && (await serveMetrics(registry, config.metricsListen));
-    if (metrics !== undefined) stops.push(() => metrics.close(METRICS_GRACE_MS));
+    const { meters, listener: metrics } = await startMetrics(config.metricsListen);
+    stops.push(() => metrics?.close(METRICS_GRACE_MS));
     const { signal } = leaving;
-    const listener = await listen(createApp(context, registry, signal), {
+    const listener = await listen(createApp(context, meters, signal), {
       ...config.listen,
       setting: 'SV_WEBHOOK_LISTEN',
       leaving: signal,
@@ -139,6 +139,16 @@ export async function startWebhook(
     await giveBack();
     throw error;
   }
+}
+
+/** Loaded only where metrics are asked for. */
+async function startMetrics(
+  address: ListenAddress | undefined,
+): Promise<{ readonly listener?: Listener; readonly meters: Meters }> {
+  if (address === undefined) return { meters: NO_METERS };
+  const { createMetrics, metersOf, serveMetrics } = await import('@svault/server-kit/metrics');
+  const registry = createMetrics('webhook');
+  return { listener: await serveMetrics(registry, address), meters: metersOf(registry) };
 }
 
 /**

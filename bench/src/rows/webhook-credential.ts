@@ -19,7 +19,7 @@ import { onlyOnce, requestBytes } from '../requests.ts';
 import type { Contender } from '../rounds.ts';
 import { startServer } from '../server-process.ts';
 
-const WEBHOOK_MAIN = fileURLToPath(new URL('../../../webhook/src/main.ts', import.meta.url));
+const WEBHOOK_MAIN = fileURLToPath(new URL('../../../webhook/dist/main.js', import.meta.url));
 /** The bench acts as the control plane; no process listens here. */
 const SERVICE_URL = 'http://127.0.0.1:9';
 const SERVICE_NAME = 'bench-service';

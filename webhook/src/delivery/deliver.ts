@@ -9,7 +9,6 @@ import {
 } from '@svault/shared';
 import type { CredentialEnvelope, Recipient } from '@svault/shared/schemas';
 import { jwkThumbprint, keyMembers } from '@svault/shared/sealed';
-import { CompactEncrypt, importJWK } from 'jose';
 import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
 import { ApiError } from '../errors.ts';
 import type { SealedSettings } from '../vault/record.ts';
@@ -195,6 +194,8 @@ async function sealFor(
   { recipient, thumbprint }: Extract<DeliveryMode, { how: 'sealed' }>,
   json: string,
 ): Promise<string> {
+  // Loaded where a credential is sealed.
+  const { CompactEncrypt, importJWK } = await import('jose');
   const key = await importJWK({ ...keyMembers(recipient) }, 'ECDH-ES');
   return new CompactEncrypt(utf8(json))
     .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid: thumbprint, cty: 'json' })

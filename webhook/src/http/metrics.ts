@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Counter, type Registry } from 'prom-client';
+import type { Meters } from '@svault/server-kit/meters';
 
 /** Endpoints that are counted by name; all other paths are one, so that a client cannot make up names. */
 const ENDPOINTS: ReadonlySet<string> = new Set([
@@ -13,17 +13,17 @@ const ENDPOINTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Counts answers by endpoint and status. */
-export function countAnswers(registry: Registry): (req: IncomingMessage, res: ServerResponse) => void {
-  const counter = new Counter({
-    name: 'svault_webhook_answers_total',
-    help: 'Answers by endpoint and status.',
-    labelNames: ['endpoint', 'status'],
-    registers: [registry],
-  });
+export function countAnswers(
+  meters: Pick<Meters, 'counter'>,
+): (req: IncomingMessage, res: ServerResponse) => void {
+  const count = meters.counter('svault_webhook_answers_total', 'Answers by endpoint and status.', [
+    'endpoint',
+    'status',
+  ]);
   return ({ url = '' }, res) => {
     const path = url.split('?', 1)[0] ?? '';
     const endpoint = ENDPOINTS.has(path) ? path : 'other';
-    res.on('finish', () => counter.inc({ endpoint, status: res.statusCode }));
+    res.on('finish', () => count({ endpoint, status: String(res.statusCode) }));
   };
 }
 
@@ -35,16 +35,17 @@ const AGENT_KEY_HEADERS = ['x-agent-key', 'x-mcp-key'] as const;
  *
  * @returns a function to call with each request for a credential; it reads `Authorization` if the query has a ticket
  */
-export function createStrayCredentialCounter(registry: Registry): (req: IncomingMessage) => void {
-  const counter = new Counter({
-    name: 'svault_webhook_stray_credentials_total',
-    help: 'Keys that arrived at /v1/credential beside a ticket and were ignored, by header.',
-    labelNames: ['header'],
-    registers: [registry],
-  });
+export function createStrayCredentialCounter(
+  meters: Pick<Meters, 'counter'>,
+): (req: IncomingMessage) => void {
+  const count = meters.counter(
+    'svault_webhook_stray_credentials_total',
+    'Keys that arrived at /v1/credential beside a ticket and were ignored, by header.',
+    ['header'],
+  );
   return ({ headers, url = '' }) => {
     const hasQueryTicket = /[?&]ticket=/.test(url);
-    if (hasQueryTicket && headers.authorization !== undefined) counter.inc({ header: 'authorization' });
-    for (const header of AGENT_KEY_HEADERS) if (headers[header] !== undefined) counter.inc({ header });
+    if (hasQueryTicket && headers.authorization !== undefined) count({ header: 'authorization' });
+    for (const header of AGENT_KEY_HEADERS) if (headers[header] !== undefined) count({ header });
   };
 }

@@ -1,5 +1,4 @@
 import { Secret } from '@svault/shared';
-import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SealedMinter } from '../vault/record.ts';
 import { signingKey } from '../vault/signing-key.ts';
@@ -29,6 +28,7 @@ export async function mintGcpToken(
   const { clientEmail, scopes, tokenUri = TOKEN_URI } = settings;
   const now = tools.clock.now();
   const seconds = Math.floor(now / 1000);
+  const { SignJWT } = await import('jose');
   const assertion = await new SignJWT({ scope: scopes.join(' ') })
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
     .setIssuer(clientEmail)

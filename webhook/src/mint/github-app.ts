@@ -1,5 +1,4 @@
 import { Secret, parseTime } from '@svault/shared';
-import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SealedMinter } from '../vault/record.ts';
 import { signingKey } from '../vault/signing-key.ts';
@@ -25,6 +24,7 @@ export async function mintGithubToken(
 ): Promise<NewCredential> {
   const { appId, installationId, apiUrl = API_URL, permissions, repositories } = settings;
   const seconds = Math.floor(tools.clock.now() / 1000);
+  const { SignJWT } = await import('jose');
   const jwt = await new SignJWT()
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
     .setIssuer(appId)

@@ -1,4 +1,3 @@
-import { hashRaw } from '@node-rs/argon2';
 import { type Secret, fromBase64url, randomToken } from '@svault/shared';
 import type { MasterKeySource } from '../config/config.ts';
 import { type KeyDerivation, type MasterKeyEntry, isMasterKeyOf, newMasterKeyEntry } from './master-key.ts';
@@ -38,9 +37,11 @@ const isWithin = (value: unknown, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 
 /** 32 bytes from a passphrase by Argon2id; takes about a tenth of a second, off the event loop. */
-function deriveMasterKey(passphrase: Secret, derivation: KeyDerivation): Promise<Uint8Array> {
+async function deriveMasterKey(passphrase: Secret, derivation: KeyDerivation): Promise<Uint8Array> {
   const salt = fromBase64url(derivation.salt);
   if (salt === undefined) throw new RangeError('the stored salt is no base64url');
+  // Loaded where there is a passphrase.
+  const { hashRaw } = await import('@node-rs/argon2');
   return hashRaw(passphrase.reveal().normalize('NFKC'), {
     algorithm: ARGON2ID,
     salt,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { findPackageJSON } from 'node:module';
+import { dirname, extname, join } from 'node:path';
 import type { SCREENS } from './screens.ts';
 
 /** A file of the console as it is sent. */
@@ -26,8 +26,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Where this checkout builds it. */
-export const CONSOLE_FOLDER = fileURLToPath(new URL('../../../console/dist/site', import.meta.url));
+/** Where it is built: below the package, for its sources as for the program that is built of them. */
+export const CONSOLE_FOLDER = join(dirname(findPackageJSON(import.meta.url) ?? '.'), 'console/dist/site');
 
 /** The path of a screen of the console; undefined where the console is not built. */
 export type ConsolePath = (screen: '/' | (typeof SCREENS)[number]) => string | undefined;

@@ -1,0 +1,120 @@
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { bundle } from './bundle.ts';
+import { noticesOf } from './notices.ts';
+import { withoutUnusedParts } from './unused-parts.ts';
+
+const ROOT = dirname(dirname(import.meta.dirname));
+
+/** Programs that ship as built JavaScript, by their folders. */
+export const PROGRAMS = ['control-plane', 'webhook'] as const;
+export type ProgramFolder = (typeof PROGRAMS)[number];
+
+/** Where the checkout keeps what is built of a program. */
+export const builtInto = (name: ProgramFolder): string => join(ROOT, name, 'dist');
+
+/**
+ * Installed beside a built program: native addons, WebAssembly, and what only a developer's log needs. `pg-native` is what pg
+ * would use where it were installed.
+ */
+const INSTALLED = ['better-sqlite3', '@node-rs/argon2', 'libsodium-wrappers', 'pino-pretty', 'pg-native'];
+
+/** For packages in CommonJS that load modules of Node. */
+const REQUIRE =
+  "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);";
+
+/**
+ * Builds a program: `main.js` with what every start loads, a chunk for each part that is loaded when it is used, the workers, and
+ * the licenses of what they are made of. The code stays readable, so that a stack names the functions of the sources.
+ *
+ * @param into made where it is missing; files of an earlier build are replaced one by one, so that a start meanwhile finds each
+ *   whole
+ */
+export async function buildProgram(name: ProgramFolder, into: string): Promise<void> {
+  mkdirSync(into, { recursive: true });
+  const work = mkdtempSync(join(into, '.building-'));
+  try {
+    const common = { external: INSTALLED, target: 'node24', outdir: work } as const;
+    const folder = join(ROOT, name);
+    const files = await bundle(folder, {
+      ...common,
+      entryPoints: ['src/main.ts'],
+      format: 'esm',
+      splitting: true,
+      banner: { js: REQUIRE },
+      plugins: [withoutUnusedParts()],
+    });
+    const ofWorkers = await bundle(folder, {
+      ...common,
+      entryPoints: globSync(['server-kit/src/*-worker.mjs', `${name}/src/**/*-worker.mjs`], {
+        cwd: ROOT,
+      }).map((path) => join(ROOT, path)),
+      entryNames: '[name]',
+      format: 'esm',
+      outExtension: { '.js': '.mjs' },
+    });
+    writeFileSync(join(work, 'THIRD-PARTY-LICENSES.txt'), noticesOf([...files, ...ofWorkers]));
+    for (const file of globSync('*.{js,mjs}', { cwd: work })) inAscii(join(work, file));
+    replace(work, into);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Copies the packages that a built program finds installed, with all that they depend on, so that its folder runs anywhere. */
+export function copyInstalled(into: string): void {
+  const done = new Set<string>();
+  const copy = (name: string, from: string): void => {
+    const folder = folderOf(name, from);
+    if (folder === undefined || done.has(folder)) return;
+    done.add(folder);
+    // What lies inside another package comes along with that.
+    if (folder === join(ROOT, 'node_modules', name))
+      cpSync(folder, join(into, 'node_modules', name), { recursive: true });
+    const { dependencies, optionalDependencies } = JSON.parse(
+      readFileSync(join(folder, 'package.json'), 'utf8'),
+    ) as Record<'dependencies' | 'optionalDependencies', Record<string, string> | undefined>;
+    for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) copy(each, folder);
+  };
+  for (const name of INSTALLED) copy(name, ROOT);
+}
+
+/** Where Node finds a package; undefined where it is not installed, such as an addon for another platform. */
+function folderOf(name: string, from: string): string | undefined {
+  for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
+    const found = join(folder, 'node_modules', name);
+    if (existsSync(join(found, 'package.json'))) return found;
+  }
+  return undefined;
+}
+
+/** One other character doubles what a file takes in memory. They are in comments and templates, where an escape means the same. */
+function inAscii(path: string): void {
+  const escaped = readFileSync(path, 'utf8').replaceAll(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  writeFileSync(path, escaped);
+}
+
+/** Moves the files of one folder into another, whose other code goes. */
+function replace(from: string, into: string): void {
+  const built = globSync('*', { cwd: from });
+  for (const file of built) {
+    const target = join(into, file);
+    if (!existsSync(target) || !readFileSync(join(from, file)).equals(readFileSync(target)))
+      renameSync(join(from, file), target);
+  }
+  for (const file of globSync('*.{js,mjs}', { cwd: into }).filter((each) => !built.includes(each)))
+    rmSync(join(into, file), { force: true });
+}
