@@ -166,34 +166,34 @@ describe('the webhook', () => {
 describe('the vault lock', () => {
   const own = useConsole();
   const { confirm } = on(own);
-  const lock = () => own.page.getByRole('switch', { name: 'Vault lock' });
-  const isOn = (): Promise<string | null> => lock().getAttribute('aria-checked');
+  const lock = () => own.page.getByRole('button', { name: 'Lock the vault…' });
+  const unlock = () => own.page.getByRole('button', { name: 'Unlock the vault…' });
 
-  test('stops every agent and is lifted again, by keyboard alone', async () => {
+  test('stops every agent from Home and is lifted again, by keyboard alone', async () => {
     await storeOn(own.service.pair, 'github', { tokenType: 'PlainText', value: 'a secret of a test' });
     const agent = await agentOn(own.service.pair, 'github');
-    await own.open('/webhook');
-    await lock().waitFor();
-    expect(await isOn()).toBe('false');
+    await own.open('/');
     await lock().focus();
     await own.page.keyboard.press('Space');
     const dialog = own.page.getByRole('alertdialog', { name: 'Lock the vault?' });
     await dialog.getByText('each request for a credential is denied').waitFor();
-    await own.expectSound('webhook-lock');
+    await own.expectSound('home-lock');
     await tabTo('Lock');
     await own.page.keyboard.press('Enter');
     await own.page.getByText('The vault is locked.').waitFor();
-    await expect.poll(isOn).toBe('true');
+    await unlock().waitFor();
     expect((await agent.fetch('github')).json).toMatchObject({ code: 'VAULT_LOCKED' });
-    await own.expectSound('webhook-locked');
 
-    await expect.poll(() => own.page.locator(':focus').getAttribute('role')).toBe('switch');
+    await own.page.getByRole('link', { name: 'Locked', exact: true }).click();
+    await own.page.getByRole('heading', { name: 'Vault and webhook' }).waitFor();
+    await own.expectSound('webhook-locked');
+    await unlock().focus();
     await own.page.keyboard.press('Enter');
     await own.page.getByRole('alertdialog', { name: 'Unlock the vault?' }).waitFor();
     await tabTo('Unlock');
     await own.page.keyboard.press('Enter');
     await own.page.getByText('The vault is unlocked.').waitFor();
-    await expect.poll(isOn).toBe('false');
+    await lock().waitFor();
     expect((await agent.fetch('github')).status).toBe(200);
   });
 
@@ -207,11 +207,11 @@ describe('the vault lock', () => {
   test('is set by a member, who is shown nothing that they may not do', async () => {
     await own.open('/webhook', await own.sessionOf('member'));
     await own.page.getByText('Answers').waitFor();
-    expect(await own.page.locator('main').getByRole('button').count()).toBe(0);
+    expect(await own.page.locator('main').getByRole('button').allTextContents()).toEqual(['Lock the vault…']);
     await lock().click();
     await confirm('Lock');
     await own.page.getByText('Only an admin unlocks it.').waitFor();
-    expect(await lock().count()).toBe(0);
+    expect(await own.page.locator('main').getByRole('button').count()).toBe(0);
     await own.expectSound('webhook-member');
     const asked = own.requested.map((request) => new URL(request.url()).pathname);
     expect(asked).not.toContain('/api/webhook');

@@ -1,32 +1,26 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../api/client.ts';
+import { meQuery } from '../api/queries.ts';
+import { Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
+import { LockButton } from '../webhook/vault-lock.tsx';
 import { Figure } from './figure.tsx';
 
-/** Whether credentials can be had at all: the webhook, and the lock of the vault. */
+/** Whether credentials can be had at all: the webhook, and the lock of the vault, which stops everything. */
 export function States({ overview: { webhook, vault } }: { readonly overview: Schemas['Overview'] }) {
+  const { data: me } = useQuery(meQuery);
   return (
-    <section aria-labelledby="states" className="card">
-      <h2 id="states">Webhook and vault</h2>
+    <Section
+      id="states"
+      title="Vault and webhook"
+      actions={me && <LockButton locked={vault.locked} mayUnlock={me.role === 'admin'} />}
+    >
       <dl className="mt-3 grid gap-4 sm:grid-cols-2">
-        <Figure
-          name="Webhook"
-          value={webhookState(webhook)}
-          note={
-            webhook.bound && (
-              <>
-                Last seen <Time at={webhook.lastSeenAt} />
-              </>
-            )
-          }
-        />
         <Figure
           name="Vault"
           value={
-            vault.locked ? (
-              <span className="text-warn">Locked</span>
-            ) : (
-              <span className="text-good">Unlocked</span>
-            )
+            vault.locked ? <State tone="text-warn">Locked</State> : <State tone="text-good">Unlocked</State>
           }
           note={
             vault.lockedAt === null ? (
@@ -38,16 +32,33 @@ export function States({ overview: { webhook, vault } }: { readonly overview: Sc
             )
           }
         />
+        <Figure
+          name="Webhook"
+          value={webhookState(webhook)}
+          note={
+            webhook.bound && (
+              <>
+                Last seen <Time at={webhook.lastSeenAt} />
+              </>
+            )
+          }
+        />
       </dl>
-    </section>
+    </Section>
   );
 }
 
 function webhookState({ bound, online }: Schemas['Overview']['webhook']) {
-  if (!bound) return <span>Not bound</span>;
+  if (!bound) return <State tone="">Not bound</State>;
   return online === false ? (
-    <span className="text-warn">Does not answer</span>
+    <State tone="text-warn">Does not answer</State>
   ) : (
-    <span className="text-good">Answers</span>
+    <State tone="text-good">Answers</State>
   );
 }
+
+const State = ({ tone, children }: { readonly tone: string; readonly children: string }) => (
+  <Link to="/webhook" className={tone}>
+    {children}
+  </Link>
+);

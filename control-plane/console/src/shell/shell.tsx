@@ -19,7 +19,7 @@ const SCREENS: readonly {
   { to: '/policies', name: 'Policies' },
   { to: '/connect', name: 'Connect' },
   { to: '/activity', name: 'Activity' },
-  { to: '/webhook', name: 'Webhook' },
+  { to: '/webhook', name: 'Vault and webhook' },
   { to: '/people', name: 'People', role: 'admin' },
   { to: '/limits', name: 'Limits' },
   { to: '/account', name: 'Account' },

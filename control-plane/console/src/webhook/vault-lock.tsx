@@ -6,12 +6,7 @@ import { notify } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { vaultQuery } from './queries.ts';
 
-const SWITCH =
-  'group relative h-10 w-[4.5rem] flex-none cursor-pointer rounded-full border-2 border-dim bg-ground aria-checked:border-warn aria-checked:bg-warn';
-const KNOB =
-  'absolute top-1 left-1 size-7 rounded-full bg-dim transition-transform group-aria-checked:translate-x-8 group-aria-checked:bg-paper motion-reduce:transition-none';
-
-/** The lock as one switch. Anybody of the account may lock. @param props.mayUnlock an admin */
+/** The lock of the vault, and what it stops. @param props.mayUnlock an admin */
 export function VaultLock({ mayUnlock }: { readonly mayUnlock: boolean }) {
   const query = useQuery(vaultQuery);
   const { data: vault } = query;
@@ -36,20 +31,20 @@ export function VaultLock({ mayUnlock }: { readonly mayUnlock: boolean }) {
             )}
           </p>
         </div>
-        {(!locked || mayUnlock) && <LockSwitch locked={locked} />}
+        <LockButton locked={locked} mayUnlock={mayUnlock} />
       </div>
       {locked && <WhatStops />}
     </section>
   );
 }
 
-function LockSwitch({ locked }: { readonly locked: boolean }) {
-  const knob = <span aria-hidden="true" className={KNOB} />;
-  const look = { role: 'switch', 'aria-checked': locked, 'aria-label': 'Vault lock', className: SWITCH };
+/** Stops everything, or ends that. Anybody of the account may lock. @param props.mayUnlock an admin */
+export function LockButton({ locked, mayUnlock }: { readonly locked: boolean; readonly mayUnlock: boolean }) {
+  if (locked && !mayUnlock) return null;
   return locked ? (
     <ConfirmDialog
-      look={look}
-      trigger={knob}
+      look={{ className: 'button flex-none' }}
+      trigger="Unlock the vault…"
       title="Unlock the vault?"
       submit="Unlock"
       action={() => answerOf(api.POST('/api/vault/unlock'))}
@@ -59,8 +54,8 @@ function LockSwitch({ locked }: { readonly locked: boolean }) {
     </ConfirmDialog>
   ) : (
     <ConfirmDialog
-      look={look}
-      trigger={knob}
+      look={{ className: 'button button-danger flex-none' }}
+      trigger="Lock the vault…"
       title="Lock the vault?"
       submit="Lock"
       action={() => answerOf(api.POST('/api/vault/lock'))}
@@ -87,8 +82,8 @@ const WhatStops = () => (
       </li>
     </ul>
     <p className="mt-2 text-sm text-dim">
-      It takes back no credential that an agent has already. A one-time address from before works for up to 90
-      seconds.
+      It takes back no credential that an agent has already. A one-time ticket that was issued before works for up
+      to 90 seconds, unless the webhook is taken offline.
     </p>
   </>
 );
