@@ -35,9 +35,14 @@ export function createScrub(secret: string): (fields: readonly Field[]) => Field
 }
 
 function holderOf(secret: string): (field: Field) => boolean {
-  const traces = [secret, ...base64Traces(secret)];
-  const holdsTrace = (text: string): boolean => traces.some((trace) => text.includes(trace));
+  let traces: readonly string[] | undefined;
+  const holdsTrace = (text: string): boolean => {
+    traces ??= [secret, ...base64Traces(secret)];
+    return traces.some((trace) => text.includes(trace));
+  };
   const holdsSecret = (text: string): boolean => {
+    // Each way to write a secret is at least as long as it is; most fields are shorter.
+    if (text.length < secret.length) return false;
     if (holdsTrace(text)) return true;
     if (!text.includes('%')) return false;
     const decoded = percentDecoded(text);

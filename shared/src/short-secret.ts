@@ -41,6 +41,13 @@ export function basicSecret(text: string): string | undefined {
 
 function minLength(text: string): number {
   if (text.length >= ALWAYS_LONG) return text === text.charAt(0).repeat(text.length) ? Infinity : 0;
-  const byDistinct = MIN_LENGTH_BY_DISTINCT[new Set(text).size];
+  const byDistinct = MIN_LENGTH_BY_DISTINCT[distinctCharacters(text)];
   return byDistinct ?? MIN_LENGTH_BY_ALPHABET.find(([alphabet]) => alphabet.test(text))?.[1] ?? MIN_LENGTH;
+}
+
+/** No more are counted than make a difference. */
+function distinctCharacters(text: string): number {
+  const seen = new Set<string>();
+  for (const character of text) if (seen.add(character).size === MIN_LENGTH_BY_DISTINCT.length) break;
+  return seen.size;
 }

@@ -80,6 +80,28 @@ describe('a ticket', () => {
       expect(headerOf(id)).toEqual({ alg: 'HS256', typ: 'sv-ticket+jwt', kid: id });
   });
 
+  it('names its key as the same header in another spelling does', () => {
+    const kid = fc.oneof(
+      fc.stringMatching(/^[A-Za-z0-9_-]{0,70}$/),
+      fc.string(),
+      fc.constantFrom('a"', 'ü', 'a\\n'),
+    );
+    const readAs = (header: string): string => {
+      let asked = '';
+      const keyFor = (id: string): Uint8Array => {
+        asked = id;
+        return KEY.secret;
+      };
+      return `${asked} ${outcome(forge(header, JSON.stringify(STORE)), policyFor('store', { keyFor }))} ${asked}`;
+    };
+    fc.assert(
+      fc.property(kid, (id) => {
+        const header = JSON.stringify({ alg: 'HS256', typ: 'sv-ticket+jwt', kid: id });
+        return readAs(header) === readAs(header.replace(',', ' , '));
+      }),
+    );
+  });
+
   it('is read without unknown claims and without names that are special in JavaScript', () => {
     const claims = JSON.stringify({ ...STORE, admin: true, toString: 'x', ifv: null });
     const { ifv: _, ...known } = STORE;

@@ -35,20 +35,26 @@ export function verifyTicket<Op extends TicketOp>(token: string, policy: TicketP
   if (key.byteLength !== KEY_BYTES) refuse('key_length');
   const expected = hmacSha256(key, `${header}.${payload}`);
   if (!constantTimeEqual(expected, mac)) refuse('mac');
-  return readClaims(parseMembers(payload, 'claims_malformed'), policy);
+  const claims = fromBase64url(payload) ?? refuse('claims_malformed');
+  return readClaims(parseMembers(claims, 'claims_malformed'), policy);
 }
+
+/** What `issueTicket` writes. */
+const OUR_HEADER = /^\{"alg":"HS256","typ":"sv-ticket\+jwt","kid":"([A-Za-z0-9_-]{1,64})"\}$/;
 
 /** PROTOCOL.md section 4: exactly `alg`, `typ` and `kid`, so nothing like `crit`, `jwk` or `zip` needs an opinion. */
 function readKeyId(header: string): string {
-  const { alg, typ, kid, ...others } = parseMembers(header, 'header_malformed');
+  const bytes = fromBase64url(header) ?? refuse('header_malformed');
+  const ours = OUR_HEADER.exec(bytes.toString('latin1'))?.[1];
+  if (ours !== undefined) return ours;
+  const { alg, typ, kid, ...others } = parseMembers(bytes, 'header_malformed');
   if (Object.keys(others).length > 0) refuse('header_members');
   if (alg !== 'HS256') refuse('algorithm');
   if (typ !== 'sv-ticket+jwt') refuse('type');
   return typeof kid === 'string' && KEY_ID.test(kid) ? kid : refuse('key_id');
 }
 
-function parseMembers(segment: string, reason: TicketRefusalReason): Record<string, unknown> {
-  const bytes = fromBase64url(segment) ?? refuse(reason);
+function parseMembers(bytes: Uint8Array, reason: TicketRefusalReason): Record<string, unknown> {
   try {
     return parseJsonObject(bytes);
   } catch (error) {

@@ -92,7 +92,7 @@ export function createRequestAuthentication(deps: {
       const outcome = await commit.run(claimNow);
       if (outcome !== 'claimed') throw refuse(req, outcome);
     };
-    return { keyId: request.keyId, body, claimNow, claim };
+    return { keyId: request.keyId, fields: head.headers, body, claimNow, claim };
   };
 
   return {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bearerTicketOf, credentialTicketOf } from './authenticate-ticket.ts';
 
@@ -9,6 +10,21 @@ describe('the ticket of a credential request', () => {
   it('is the query parameter', () => {
     expect(credentialTicketOf(request('/v1/credential?ticket=a.b.c'))).toBe('a.b.c');
     expect(credentialTicketOf(request('/v1/credential?x=1&ticket=a.b.c'))).toBe('a.b.c');
+  });
+
+  it('is what a general reader of the query finds, if it finds one', () => {
+    const piece = fc.constantFrom('ticket', '=', '&', '?', '%74', '%', '+', 'a.b-c_d', 'x', '#', 'ü', '/');
+    const query = fc
+      .tuple(fc.constantFrom('?', '?ticket=', '?ticket=a.b.c', ''), fc.array(piece, { maxLength: 6 }))
+      .map(([start, pieces]) => start + pieces.join(''));
+    fc.assert(
+      fc.property(query, (text) => {
+        const given = new URLSearchParams(text.slice(text.indexOf('?'))).getAll('ticket');
+        const found = text.includes('?') && given.length === 1 ? given[0] : undefined;
+        return credentialTicketOf(request(`/v1/credential${text}`)) === found;
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   it('is missing if the parameter is repeated, even with equal or encoded values', () => {

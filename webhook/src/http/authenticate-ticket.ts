@@ -16,6 +16,8 @@ import type { ClaimOnce, ClaimOutcome } from '../replay/claim-once.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
 
 const BEARER = /^Bearer +([^ ]+)$/i;
+/** What the control plane redirects to: nothing else in the query, and nothing encoded. */
+const OUR_QUERY = /^[^?]*\?ticket=([A-Za-z0-9_.-]+)$/;
 
 /**
  * The ticket of `GET /v1/credential` (PROTOCOL.md section 5.4): the `ticket` parameter, otherwise the bearer of the
@@ -26,6 +28,8 @@ const BEARER = /^Bearer +([^ ]+)$/i;
  */
 export function credentialTicketOf(req: IncomingMessage): string | undefined {
   const target = req.url ?? '';
+  const ours = OUR_QUERY.exec(target)?.[1];
+  if (ours !== undefined) return ours;
   const at = target.indexOf('?');
   const given = at < 0 ? [] : new URLSearchParams(target.slice(at)).getAll('ticket');
   if (given.length === 0) return bearerTicketOf(req);

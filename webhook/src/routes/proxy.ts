@@ -9,7 +9,7 @@ import { rejectMethod } from '@svault/server-kit/request-handler';
 import { adoptRequestId } from '@svault/server-kit/request-id';
 import { disconnectSignal, markEventStream } from '@svault/server-kit/streamed-response';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
-import { type HeaderPairs, type ProxyTicket, headerPairs } from '@svault/shared';
+import type { HeaderPairs, ProxyTicket } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body.ts';
 import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
@@ -42,8 +42,7 @@ export function createProxyHandler(deps: {
       throw error;
     }
     adoptRequestId(req, ticket.jti);
-    const { claimNow, body } = signed;
-    const fields = headerPairs(req.rawHeaders);
+    const { claimNow, fields, body } = signed;
     const unclaimed = await call({ ticket, claimNow, fields, body, signal }, (head) => {
       markEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
       return begin(res, head);
