@@ -59,7 +59,10 @@ describe('why an agent was denied', () => {
     await own.page.goBack();
     await expect.poll(lines).toHaveLength(2);
     await own.page.getByRole('link', { name: `${name} asked for github` }).click();
-    await own.page.getByText('The policy office <network> denied it by its rule networks.').waitFor();
+    const why = own.page.getByText(`office <network> on the agent ${name} lets through 192.0.2.0/24 only;`);
+    await expect.poll(() => why.textContent()).toMatch(/the request came from 127\.0\.0\.1\.$/);
+    await own.page.getByText('To let it through: Add the address 127.0.0.1.').waitFor();
+    await own.expectSound('event-policy');
     await own.page.getByRole('link', { name: 'Simulate this request' }).click();
     await own.page.getByRole('heading', { name: 'Simulate', exact: false }).waitFor();
     await own.page.getByText('By the rule “Networks” of office <network>: only from').waitFor();

@@ -109,6 +109,11 @@ describe('from an event', () => {
     await attach(await make('office', FROM_NL, IN_TOKYO), toAgent(own.agent));
     expect(await decision(AMERICAN)).toBe('403 office geo_restrict');
     const seq = await newestEvent();
+    await own.open(`/activity/${seq}`);
+    await shown('lets through Netherlands only; the request came from 8.8.8.8 (United States).');
+    await shown('Another rule denies it, too');
+    await link('Edit the policy with this change').click();
+    await shown('Changed below, and not saved yet: Add United States.');
     await own.open(`/policies/new?from=${seq}`);
     await shown(`Event ${seq}`);
     expect(own.page.url()).toBe(own.address(`/policies/simulate?event=${seq}`));
@@ -133,6 +138,12 @@ describe('from an event', () => {
     await button('Save changes').click();
     await shown('The policy is saved.');
     expect(await decision(AMERICAN)).toBe('allowed');
+    await own.open(`/activity/${seq}`);
+    await shown('The rule has changed since, and allows the request: only from Netherlands, United States.');
+    await own.service.admin('DELETE', `/api/policies/${(await own.policies())[0]?.['id'] as string}`);
+    await own.open(`/activity/${seq}`);
+    await shown('No enabled policy with this name and rule is attached to either of them now.');
+    expect(await link('office').getAttribute('href')).toBe('/policies?name=office');
   });
 
   test('that a rate limit denied, the simulator names it, and a raised limit lets the next request through', async () => {

@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router';
-import { type AuditEvent, ruleName } from '../events/event-words.ts';
+import type { AuditEvent } from '../events/event-words.ts';
 import { Section } from '../parts/screen.tsx';
 import { Explanation } from './explanation.tsx';
+import { PolicyDenial, isSimulable } from './policy-denial.tsx';
 
 /** Why an event was denied or failed, and what to do about it. */
 export function Reason({ event }: { readonly event: AuditEvent }) {
   const { seq, outcome, detail = {} } = event;
-  const { code, reason, policy, rule } = detail;
+  const { code, reason, policy } = detail;
   const known = code ?? reason;
   return (
     <Section
@@ -20,16 +21,9 @@ export function Reason({ event }: { readonly event: AuditEvent }) {
         )
       }
     >
-      {typeof policy === 'string' && (
-        <p className="mt-2 wrap-anywhere">
-          The policy{' '}
-          <Link to="/policies" search={{ name: policy }} className="font-semibold">
-            <bdi>{policy}</bdi>
-          </Link>{' '}
-          denied it by its rule <span className="font-semibold">{ruleName(rule)}</span>.
-        </p>
-      )}
-      {known === undefined ? (
+      {typeof policy === 'string' ? (
+        <PolicyDenial event={event} policy={policy} />
+      ) : known === undefined ? (
         <p className="mt-2">No reason was recorded.</p>
       ) : (
         <Explanation code={String(known)} by="control-plane" />
@@ -37,9 +31,3 @@ export function Reason({ event }: { readonly event: AuditEvent }) {
     </Section>
   );
 }
-
-/** Whether an event reports a request for a credential whose parts are all known. */
-const isSimulable = ({ eventType, serviceName, agentId, proxyId }: AuditEvent): boolean =>
-  ['AGENT_CREDENTIAL_ACCESS', 'PROXY_CREDENTIAL_USE'].includes(eventType) &&
-  serviceName !== undefined &&
-  (agentId ?? proxyId) !== undefined;

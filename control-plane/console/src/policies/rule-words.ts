@@ -39,7 +39,8 @@ export const policyWords = (rules: readonly Rule[]): string => rules.map(ruleWor
 
 const SHOWN_ITEMS = 3;
 
-function someOf(items: readonly string[], noun: string): string {
+/** The first of several things, and how many more there are. */
+export function someOf(items: readonly string[], noun: string): string {
   if (items.length <= SHOWN_ITEMS + 1) return items.join(', ');
   return `${items.slice(0, SHOWN_ITEMS).join(', ')} and ${items.length - SHOWN_ITEMS} more ${noun}`;
 }
