@@ -24,11 +24,16 @@ export function markEventStream(
 
 export const eventStreamOf = (res: ServerResponse): EventStream | undefined => streams.get(res);
 
-/** Aborted when a client disconnects before it has the whole response; a pipelined one included. */
-export function disconnectSignal(res: ServerResponse): AbortSignal {
-  const disconnected = new AbortController();
+/**
+ * A controller of what is done for a response, aborted when the client disconnects before it has the whole of it; a pipelined one
+ * included.
+ */
+export function abortOnDisconnect(res: ServerResponse): AbortController {
+  const ending = new AbortController();
   res.once('close', () => {
-    if (!res.writableFinished) disconnected.abort();
+    if (!res.writableFinished) ending.abort();
   });
-  return disconnected.signal;
+  return ending;
 }
+
+export const disconnectSignal = (res: ServerResponse): AbortSignal => abortOnDisconnect(res).signal;

@@ -21,17 +21,19 @@ beforeEach(() => {
 });
 
 test('A use in progress is ended when its key is revoked, also where another use of the key has ended', async () => {
-  const [first, second] = [uses.begin('key', USE), uses.begin('key', USE)];
+  const [ofFirst, ofSecond] = [new AbortController(), new AbortController()];
+  const [first, second] = [uses.begin('key', USE, ofFirst), uses.begin('key', USE, ofSecond)];
   first.end();
   await uses.endWithdrawn();
-  expect(second.withdrawn.aborted).toBe(false);
+  expect(ofSecond.signal.aborted).toBe(false);
   holders.set('key', { ...PROXY, proxyStatus: 'revoked' });
   await uses.endWithdrawn();
-  expect([second.withdrawn.aborted, second.denial()?.code]).toEqual([true, 'INVALID_KEY']);
+  expect([ofSecond.signal.aborted, second.denial()?.code]).toEqual([true, 'INVALID_KEY']);
+  expect(ofFirst.signal.aborted).toBe(false);
 });
 
 test('A key whose uses have all ended is not read any more', async () => {
-  uses.begin('key', USE).end();
+  uses.begin('key', USE, new AbortController()).end();
   await uses.endWithdrawn();
   expect(reads).toBe(0);
 });

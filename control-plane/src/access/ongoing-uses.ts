@@ -3,11 +3,9 @@ import { type Denial, type ProxyUse, plainDenial } from './decision.ts';
 
 /** A use whose response is still in progress. */
 interface OngoingUse {
-  /** Aborted when the use is no longer allowed. */
-  readonly withdrawn: AbortSignal;
-  /** The reason; undefined before that. */
+  /** Why it was withdrawn; undefined where it was not. */
   denial(): Denial | undefined;
-  /** Aborts `withdrawn` where there is a denial. */
+  /** Ends the exchange where there is a denial. */
   withdraw(denial: Denial | undefined): void;
   end(): void;
 }
@@ -17,8 +15,12 @@ interface OngoingUse {
  * of events could last for hours.
  */
 export interface OngoingUses {
-  /** @param keyHash of the presented key */
-  begin(keyHash: string, use: ProxyUse): OngoingUse;
+  /**
+   * @param keyHash of the presented key
+   * @param ending of the exchange, aborted when the use is no longer allowed; no signal of its own, since
+   *   `AbortSignal.any` keeps what it joins until a full collection
+   */
+  begin(keyHash: string, use: ProxyUse, ending: AbortController): OngoingUse;
   /** Checks every use of this process, with one read per key, and ends those that are no longer allowed. */
   endWithdrawn(): Promise<void>;
 }
@@ -38,12 +40,11 @@ export function createOngoingUses({ store }: { readonly store: ProxyAccessStore 
   };
 
   return {
-    begin: (keyHash, use) => {
-      const entry: Entry = { use, ending: new AbortController(), denial: undefined };
+    begin: (keyHash, use, ending) => {
+      const entry: Entry = { use, ending, denial: undefined };
       const ofKey = entries.get(keyHash) ?? new Set();
       entries.set(keyHash, ofKey.add(entry));
       return {
-        withdrawn: entry.ending.signal,
         denial: () => entry.denial,
         withdraw: (denial) => withdraw(entry, denial),
         end: () => {

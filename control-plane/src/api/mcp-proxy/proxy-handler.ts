@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { disconnectSignal } from '@svault/server-kit/streamed-response';
+import { abortOnDisconnect } from '@svault/server-kit/streamed-response';
 import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { rejectMethod } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
@@ -62,7 +62,7 @@ export function createProxyHandler(options: {
       return responses.deny(res, { isPost, id: null }, denial);
     }
 
-    const gone = disconnectSignal(res);
+    const ending = abortOnDisconnect(res);
     const origin = originOf(req, 'proxy', keyDisplayPrefix(key ?? ''));
     const received = await receiveBody(access, req, keyHash, origin);
     if (received.outcome === 'denied') return responses.deny(res, { isPost, id: null }, received.denial);
@@ -72,7 +72,7 @@ export function createProxyHandler(options: {
       const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
       const decision = await access.decide({ keyHash, traffic, fields, origin });
       if (decision.outcome === 'denied') return responses.deny(res, { isPost, id }, decision.denial);
-      await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body, signal: gone }, id });
+      await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body }, id, ending });
     } finally {
       release();
     }
@@ -87,13 +87,24 @@ export function createProxyHandler(options: {
       stream,
       recheck,
     }: { readonly keyHash: string } & Extract<ProxyDecision, { readonly outcome: 'use' }>,
-    { exchange, id }: { readonly exchange: Omit<ProxyExchange, 'recheck'>; readonly id: JsonRpcId },
+    {
+      exchange,
+      id,
+      ending,
+    }: {
+      readonly exchange: Omit<ProxyExchange, 'recheck' | 'signal'>;
+      readonly id: JsonRpcId;
+      readonly ending: AbortController;
+    },
   ): Promise<void> {
-    const ongoingUse = ongoing.begin(keyHash, use);
+    const ongoingUse = ongoing.begin(keyHash, use, ending);
     const ref = { isPost: exchange.method === 'POST', id };
     try {
-      const signal = AbortSignal.any([exchange.signal, ongoingUse.withdrawn]);
-      const received = { ...exchange, signal, recheck: async () => ongoingUse.withdraw(await recheck()) };
+      const received = {
+        ...exchange,
+        signal: ending.signal,
+        recheck: async () => ongoingUse.withdraw(await recheck()),
+      };
       const failure = await forward(use, received, streamTo(res));
       const withdrawn = ongoingUse.denial();
       if (withdrawn !== undefined && !res.headersSent) responses.deny(res, ref, withdrawn);
