@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, fsyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 
@@ -19,11 +19,27 @@ export function pinSelf(): void {
 const CLOCK_TICKS_PER_SECOND = 100;
 
 /** CPU seconds that a process has used so far, from `/proc`. */
-export function cpuSeconds(pid: number): number {
+export const cpuSeconds = (pid: number): number => sumOfTicks(pid, [UTIME, STIME]);
+
+/** The same with what its children have used, those included that have ended. */
+export function cpuSecondsOfFamily(pid: number): number {
+  const own = sumOfTicks(pid, [UTIME, STIME, ENDED_CHILDREN_UTIME, ENDED_CHILDREN_STIME]);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+  return children.reduce((sum, child) => {
+    // One that has just ended is among those that have.
+    if (!existsSync(`/proc/${child}/stat`)) return sum;
+    return sum + cpuSeconds(Number(child));
+  }, own);
+}
+
+/** Fields of `/proc/PID/stat`, counted from 1. */
+const [UTIME, STIME, ENDED_CHILDREN_UTIME, ENDED_CHILDREN_STIME] = [14, 15, 16, 17];
+
+function sumOfTicks(pid: number, fields: readonly number[]): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses may hold spaces; the fields behind it do not. utime and stime are the 14th and 15th.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+  // The name in parentheses may hold spaces; the fields behind it do not, and begin with the third.
+  const values = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.reduce((sum, field) => sum + Number(values[field - 3]), 0) / CLOCK_TICKS_PER_SECOND;
 }
 
 export const cpuSecondsOf = (pids: readonly number[]): number =>

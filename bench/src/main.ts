@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only calls|fetch|rates|proxy|idle|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
+ * `npm run bench [-- --only calls|fetch|rates|processes|proxy|idle|streams|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
  * --connections N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
  * table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only where it is named.
  * `--compare` prints what changed since the run of a file beyond the spread of both.
@@ -22,9 +22,11 @@ import { consoleRows } from './rows/console.ts';
 import { fetchRows } from './rows/fetch.ts';
 import { hostileWebhookRows } from './rows/hostile-webhook.ts';
 import { idleConnectionRows, manyDescriptors } from './rows/idle-connections.ts';
+import { idleStreamRows } from './rows/idle-streams.ts';
+import { processRows } from './rows/processes.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { rateRows } from './rows/rates.ts';
-import { agentListRows, logRows } from './rows/large-account.ts';
+import { ROOM, agentListRows, growthRow, logRows } from './rows/large-account.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 import { watchingConsoleRows } from './rows/watching-consoles.ts';
 import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
@@ -64,6 +66,11 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
     const launcher = { ...BESIDE, 'control-plane': manyDescriptors(servers) };
     return withPair(join(dir, 'idle'), launcher, (pair) => idleConnectionRows(pair, options));
   },
+  streams: (dir) => {
+    const launcher = { 'control-plane': manyDescriptors(servers), webhook: manyDescriptors(servers) };
+    return withPair(join(dir, 'streams'), launcher, (pair) => idleStreamRows(pair, options));
+  },
+  processes: (dir) => processRows(join(dir, 'processes'), options),
   watched: (dir) => withPair(join(dir, 'watched'), BESIDE, (pair) => watchingConsoleRows(pair, options)),
   hostile: (dir) => besideHostile(join(dir, 'hostile')),
   attack: (dir) => webhookUnderAttackRows(mkdtempSync(join(dir, 'attack-')), options),
@@ -75,7 +82,13 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
     return withPair(join(dir, 'cli'), launcher, (pair) => clientStarts(pair, join(dir, 'client'), rounds));
   },
   console: (dir) => withPair(join(dir, 'console'), BESIDE, (pair) => consoleRows(pair, rounds)),
-  log: (dir) => besideLarge(join(dir, 'log'), logRows),
+  log: (dir) =>
+    withPair(join(dir, 'small'), BESIDE, (small) =>
+      besideLarge(join(dir, 'log'), async (large, place) => [
+        ...(await logRows(large, place)),
+        await growthRow(small, large, options),
+      ]),
+    ),
 };
 const only = values.only ?? Object.keys(SECTIONS).filter((name) => name !== 'log');
 const unknown = only.filter((name) => !Object.hasOwn(SECTIONS, name));
@@ -113,7 +126,7 @@ function keep(section: string, result: Awaited<ReturnType<typeof rateRows>>): re
 
 /** Beside an account of its own, which the rows fill. */
 function besideLarge(dir: string, rows: typeof logRows): Promise<readonly Row[]> {
-  return withPair(dir, BESIDE, (pair) => rows(pair, dir));
+  return withPair(dir, BESIDE, (pair) => rows(pair, dir), ROOM);
 }
 
 /** Two accounts: of two starts, as an operator makes them. */
@@ -147,8 +160,9 @@ async function withPair(
   dir: string,
   launcher: NonNullable<Parameters<typeof startPair>[0]['launcher']>,
   measure: (pair: Pair) => Promise<readonly Row[]>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<readonly Row[]> {
-  const pair = await startPair({ dir, env: RAISED_LIMITS, launcher });
+  const pair = await startPair({ dir, env: { ...RAISED_LIMITS, ...env }, launcher });
   try {
     return await measure(pair);
   } finally {

@@ -1,6 +1,6 @@
 /**
  * What proxied calls go to. `node proxy-upstream.ts PORT`: a POST is answered by a short JSON-RPC result, `/megabyte` by
- * 1 MB, `/events?n=N` by N events at an even pace, each with the moment it was sent.
+ * 1 MB, `/events?n=N` by N events at an even pace, each with the moment it was sent, `/standing` by a stream on which nothing happens.
  */
 import { createServer, type ServerResponse } from 'node:http';
 
@@ -29,7 +29,8 @@ createServer((req, res) => {
   req.resume();
   req.once('end', () => {
     const { pathname, searchParams } = new URL(req.url ?? '/', 'http://127.0.0.1');
-    if (pathname === '/events') sendEvents(res, Number(searchParams.get('n')));
+    if (pathname === '/standing') res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    else if (pathname === '/events') sendEvents(res, Number(searchParams.get('n')));
     else if (pathname === '/megabyte') answer(res, 'application/octet-stream', MEGABYTE);
     else answer(res, 'application/json', RESULT);
   });

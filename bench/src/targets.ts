@@ -18,6 +18,9 @@ const atMost = (unit: Target['unit'], must: number, goal: number): Target => ({
 export const TARGETS = {
   yardstick: ratio(0.9, 0.97),
   credentials: ratio(0.25, 0.4),
+  threeProcesses: ratio(2, 2.7),
+  cpuOfGrowth: atMost('ratio', 1.5, 1.1),
+  memoryOfStream: atMost('kB', 100, 50),
   credentialsOnPostgres: ratio(0.12, 0.25),
   list: ratio(0.3, 0.5),
   refusal: ratio(0.35, 0.6),

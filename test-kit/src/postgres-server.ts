@@ -12,6 +12,8 @@ export interface PostgresServer {
   /** Of a superuser, who needs no other database to be there. */
   readonly url: string;
   readonly port: number;
+  /** The process whose children all others are. */
+  pid(): number;
   /** As an operator does it: all clients are disconnected. */
   stop(): Promise<void>;
   /** Without a word to anybody, as after a crash; the next start recovers what was committed. */
@@ -101,6 +103,7 @@ export async function startPostgres(options: { readonly durable?: boolean } = {}
   return {
     url: `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`,
     port,
+    pid: postmaster,
     stop: () => server.stop(),
     crash: async () => {
       const pid = postmaster();

@@ -18,7 +18,7 @@ const AT_ONCE = 100;
 const REQUESTS_PER_SECOND = 300;
 
 /** For both ends of the idle connections. */
-const DESCRIPTORS = `--nofile=${3 * IDLE}`;
+export const DESCRIPTORS = `--nofile=${3 * IDLE}`;
 export const manyDescriptors = (command: readonly string[]): readonly [string, ...string[]] => [
   'prlimit',
   DESCRIPTORS,

@@ -3,12 +3,15 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Pair } from '@svault/compose/pair';
 import { cpuSeconds } from '../machine.ts';
 import type { Row } from '../report.ts';
-import { median } from '../rounds.ts';
+import { type RoundOptions, measure, median, medianOf, ratiosTo, rowOf } from '../rounds.ts';
 import { TARGETS } from '../targets.ts';
-import { pidOf } from './control-plane.ts';
+import { controlPlaneContenders, pidOf } from './control-plane.ts';
 
 const AGENTS = 100_000;
+const GRANTS = 1_000_000;
 const EVENTS = 10_000_000;
+/** Room for these, and for the agents that ask. */
+export const ROOM = { SV_LIMIT_MAX_AGENTS: '1000000', SV_LIMIT_MAX_GRANTS: '10000000' };
 const REPEATS = 5;
 /** For the filling alone: a crash loses nothing that is kept. */
 const FAST = ['PRAGMA synchronous = OFF', 'PRAGMA cache_size = -1000000'];
@@ -28,6 +31,13 @@ const AGENT_ROWS = `${numbersUpTo(AGENTS)}
   SELECT ${idOf('agt', 'n')}, vault_id, id, 'Build agent ' || n, 'build agent ' || n, n, 'An agent of the benchmark',
     'active', 0, n, 'svagent_abcd…', hex(randomblob(60)), ${timeOf('n')}
   FROM numbers CROSS JOIN users`;
+
+/** Each agent's to ten services. */
+const GRANT_ROWS = `${numbersUpTo(GRANTS)}
+  INSERT INTO grants (id, vault_id, agent_id, service_name, refresh_policy, created_at)
+  SELECT ${idOf('grt', 'n')}, vault_id, ${idOf('agt', `1 + n % ${AGENTS}`)}, 'service-' || (n / ${AGENTS}), 'none',
+    ${timeOf('n')}
+  FROM numbers CROSS JOIN audit_chains`;
 
 /** Accesses of 1,000 agents to 200 credentials from 250 addresses, of which each 20th is denied; each 10th event is another one. */
 const EVENT_ROWS = `${numbersUpTo(EVENTS)}
@@ -90,13 +100,25 @@ const LOGS = [
 export const agentListRows = (pair: Pair, dir: string): Promise<readonly Row[]> =>
   slowestOf(pair, dir, { statements: [AGENT_ROWS], name: 'a page of 100,000 agents', paths: LISTS });
 
-/** A log of 10 million rows, which takes minutes and 4 GB to write. */
+/** A log of 10 million rows and a million grants, which take minutes and 5 GB to write. */
 export const logRows = (pair: Pair, dir: string): Promise<readonly Row[]> =>
   slowestOf(pair, dir, {
-    statements: [AGENT_ROWS, WITHOUT_INDEX, EVENT_ROWS, WITH_INDEX, HEAD],
+    statements: [AGENT_ROWS, GRANT_ROWS, WITHOUT_INDEX, EVENT_ROWS, WITH_INDEX, HEAD],
     name: 'a page of a log of 10 million rows',
     paths: LOGS,
   });
+
+/** What a request costs in a filled account over what it costs in a new one. */
+export async function growthRow(small: Pair, large: Pair, options: RoundOptions): Promise<Row> {
+  const pids = [small, large].flatMap((pair) => [pidOf(pair, 'control-plane'), pidOf(pair, 'webhook')]);
+  const ofSmall = await controlPlaneContenders(small);
+  const ofLarge = await controlPlaneContenders(large);
+  const [before, after] = await measure([ofSmall.credentials, ofLarge.credentials], pids, options);
+  const [few = [], many = []] = [before?.rounds, after?.rounds];
+  const [one, other] = [few, many].map((rounds) => medianOf(rounds, 'cpuMicros').toFixed(0));
+  const name = 'credentials, CPU with 100,000 agents, 1 million grants and 10 million events to 100 agents';
+  return rowOf(name, TARGETS.cpuOfGrowth, ratiosTo(few, many, 'cpuMicros'), `${one} µs, ${other} µs`);
+}
 
 async function slowestOf(
   pair: Pair,

@@ -44,7 +44,7 @@ export async function rateRows(
   const pair = await startPairIn('pair');
   // A separate process, so that the memory of each API is measured apart.
   const mcpPair = await startPairIn('mcp');
-  const postgresPair = await startPairIn('on-postgres', await startDatabases(started));
+  const postgresPair = await startPairIn('on-postgres', (await startDatabases(started)).env);
 
   const controlPlane = await controlPlaneContenders(pair);
   const mcp = await mcpContenders(mcpPair);
@@ -93,13 +93,13 @@ export async function rateRows(
 /**
  * PostgreSQL, whose commits reach the disk, and Redis. Both run where this process does: on the load's core, so that the
  * server's has the control plane alone.
- * @returns the settings of a control plane with its state there
+ * @returns the settings of a control plane with its state there, and PostgreSQL's first process
  */
-async function startDatabases(started: AsyncDisposableStack) {
+export async function startDatabases(started: AsyncDisposableStack) {
   if (REDIS_PROGRAM === undefined) throw new Error(`the row of PostgreSQL and Redis ${NO_REDIS}`);
   const postgres = await startPostgres({ durable: true });
   started.defer(postgres.remove);
   const redis = await startRedis();
   started.defer(redis.kill);
-  return { SV_DATABASE_URL: postgres.url, SV_REDIS_URL: redis.url };
+  return { env: { SV_DATABASE_URL: postgres.url, SV_REDIS_URL: redis.url }, postgresPid: postgres.pid() };
 }
