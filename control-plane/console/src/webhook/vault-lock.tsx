@@ -82,8 +82,8 @@ const WhatStops = () => (
       </li>
     </ul>
     <p className="mt-2 text-sm text-dim">
-      It takes back no credential that an agent has already. A one-time ticket that was issued before works for up
-      to 90 seconds, unless the webhook is taken offline.
+      It takes back no credential that an agent has already. A one-time ticket that was issued before works
+      for up to 90 seconds, unless the webhook is taken offline.
     </p>
   </>
 );
