@@ -314,6 +314,7 @@ describe('what cannot be stored is said beside its field, stays there, and nothi
     await field('Hosts').fill('');
     await typed('Name', 'a/b', 'no slash');
     await typed('Name', '', 'A name has 1 to 128 characters');
+    await expect.poll(() => own.page.locator(':focus').getAttribute('name')).toBe('serviceName');
     await field('Secret').fill('');
     await submit();
     await expectBeside('Secret', 'This is needed.');

@@ -161,7 +161,7 @@ describe('the page of a credential', () => {
     await own.expectSound('credential-delete');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await own.page.waitForURL(own.address('/credentials'));
-    await own.page.getByText('The webhook keeps its secret for 7 days').waitFor();
+    await own.page.getByText('is deleted. The webhook keeps its secret for 7 days').waitFor();
     expect((await agent.fetch('deleted')).status).toBe(404);
     await own.open('/credentials/deleted');
     await expect.poll(() => own.heading()).toBe('There is no page here');

@@ -32,6 +32,9 @@ export function DeleteCredential({ serviceName }: { readonly serviceName: string
       }}
     >
       <WhoLosesIt serviceName={serviceName} />
+      <p className="mt-2 text-sm text-dim">
+        The webhook keeps its secret for 7 days, out of anybody’s reach, and then forgets it.
+      </p>
     </ConfirmDialog>
   );
 }
@@ -40,7 +43,7 @@ function WhoLosesIt({ serviceName }: { readonly serviceName: string }) {
   const { data, error } = useQuery(reachQuery(serviceName));
   if (error) return <p>Every agent and proxy that has it loses it at once, with each grant for it.</p>;
   if (data === undefined) return <p className="text-dim">Looking who loses it…</p>;
-  if (data.items.length === 0) return <p>No agent and no proxy can reach it. Its secret is deleted, too.</p>;
+  if (data.items.length === 0) return <p>No agent and no proxy can reach it now: none loses it.</p>;
   return (
     <>
       <p>At once these lose it, with each grant for it:</p>

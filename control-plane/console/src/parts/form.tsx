@@ -50,7 +50,11 @@ export function ActionForm<Result = unknown>(props: {
   const running = useRef(false);
   const wrapped = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    wrapped.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
+    // The fields mark themselves in a render of their own.
+    const frame = requestAnimationFrame(() =>
+      wrapped.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus(),
+    );
+    return () => cancelAnimationFrame(frame);
   }, [errors]);
 
   const run = async (form: HTMLFormElement): Promise<void> => {

@@ -10,8 +10,9 @@ const HINTS: Readonly<Record<RuleType, string>> = {
   geo_restrict:
     'By the database of countries of the control plane. The country of a private address is not known: “only from” denies it, “not from” lets it pass.',
   rate_limit:
-    'For each agent, proxy and credential separately. Above it a request gets 429 and the time to wait.',
-  max_usage: 'For each agent, proxy and credential separately. Detaching the policy forgets the count.',
+    'Counted for each target that the policy is attached to. At a credential, all agents share one count. Above it a request gets 429 and the time to wait.',
+  max_usage:
+    'Counted for each target that the policy is attached to. At a credential, all agents share one count. Detaching the policy forgets it.',
   manual_approval: 'Approvals are not available yet: this rule denies every request.',
 };
 
