@@ -14,6 +14,8 @@ beforeAll(async () => {
     await people.admin.svault(['agents', 'create', '--name', name, '--grants', grants]);
   const upstream = ['--upstream-url', 'https://api.github.com/mcp'];
   await people.admin.svault(['proxies', 'create', '--name', 'hub', ...upstream, '--service', 'github']);
+  const elsewhere = ['--upstream-url', 'https://elsewhere.example.com/mcp'];
+  await people.admin.svault(['proxies', 'create', '--name', 'stray', ...elsewhere, '--service', 'github']);
   await people.admin.svault(['agents', 'suspend', 'nightly']);
 });
 afterAll(() => people.close());
@@ -39,6 +41,7 @@ test('svault reach --service says who can reach the credential, proxies too, and
     ['ci', 'github', 'can be used', 'revoked'],
     ['nightly', 'github', 'AGENT_INACTIVE', 'revoked'],
     ['proxy hub', 'github', 'can be used'],
+    ['proxy stray', 'github', 'DESTINATION_NOT_ALLOWED'],
   ]);
 });
 

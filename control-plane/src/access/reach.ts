@@ -1,8 +1,10 @@
 import type { Clock } from '@svault/shared';
+import { type TokenMetadata, destinationProblem } from '@svault/shared/schemas';
 import type { Actor } from '../core/actor.ts';
 import { ownOf } from '../core/change.ts';
 import type { Page, PageRequest } from '../core/paging.ts';
 import type { EnabledPolicy } from '../core/policy.ts';
+import { templatesOf } from '../core/proxy.ts';
 import { type ReachPair, type ReachQuery, type ReachSelection, callerIdOf } from '../core/reach.ts';
 import type { Stores } from '../core/stores.ts';
 import { ownVault } from '../core/vault.ts';
@@ -23,7 +25,8 @@ export const REACH_DENIALS = [
   'GRANT_EXPIRED',
   'WEBHOOK_NOT_CONFIGURED',
   'WEBHOOK_UNAVAILABLE',
-] as const satisfies readonly Denial['code'][];
+  'DESTINATION_NOT_ALLOWED',
+] as const satisfies readonly (Denial['code'] | 'DESTINATION_NOT_ALLOWED')[];
 type ReachDenial = (typeof REACH_DENIALS)[number];
 
 interface ChannelState {
@@ -36,11 +39,20 @@ interface ChannelState {
 export type Reach = ReachPair & {
   readonly policies: readonly EnabledPolicy[];
   readonly channels: readonly ChannelState[];
+  /** What the webhook says of the credential; undefined where it holds none or does not answer at once. */
+  readonly record: TokenMetadata | undefined;
 };
 
 interface ReachDependencies {
   readonly stores: Pick<Stores, 'agents' | 'policies' | 'proxies' | 'reach' | 'vaults' | 'webhookLinks'>;
   readonly offlineForSeconds: (vaultId: Actor['vaultId']) => number;
+  /** What the webhook says of its records. */
+  readonly records: {
+    lookUp(
+      vaultId: Actor['vaultId'],
+      serviceNames: readonly string[],
+    ): Promise<ReadonlyMap<string, TokenMetadata>>;
+  };
   readonly clock: Clock;
 }
 
@@ -55,11 +67,12 @@ export async function readReach(
   query: ReachQuery,
   request: PageRequest,
 ): Promise<Page<Reach>> {
-  const { stores } = dependencies;
+  const { stores, records } = dependencies;
   if (query.agentId !== undefined) await ownOf(stores.agents, actor, query.agentId);
   if (query.proxyId !== undefined) await ownOf(stores.proxies, actor, query.proxyId);
   const page = await stores.reach.list(actor.vaultId, query, request);
-  return { ...page, items: await decided(dependencies, actor, page.items) };
+  const held = await records.lookUp(actor.vaultId, namesOf(page.items));
+  return { ...page, items: await decided(dependencies, actor, page.items, held) };
 }
 
 /** Whether a caller can use a credential: by its first channel, which is REST for an agent. */
@@ -77,9 +90,12 @@ export async function readReachMatrix(
   actor: Actor,
   selection: ReachSelection,
 ): Promise<ReachState[][]> {
-  const pairs = await dependencies.stores.reach.among(actor.vaultId, selection);
+  const { stores, records } = dependencies;
+  const pairs = await stores.reach.among(actor.vaultId, selection);
+  const proxied = pairs.filter(({ type }) => type === 'proxy');
+  const held = await records.lookUp(actor.vaultId, namesOf(proxied));
   const reached = new Map(
-    (await decided(dependencies, actor, pairs)).map((reach) => [
+    (await decided(dependencies, actor, pairs, held)).map((reach) => [
       `${callerIdOf(reach)} ${reach.serviceName}`,
       stateOf(reach),
     ]),
@@ -99,6 +115,7 @@ async function decided(
   { stores, offlineForSeconds, clock }: ReachDependencies,
   actor: Actor,
   pairs: readonly ReachPair[],
+  held: ReadonlyMap<string, TokenMetadata>,
 ): Promise<Reach[]> {
   const { vaultId } = actor;
   const policiesOf = await policiesAt(stores.policies, vaultId, pairs);
@@ -110,12 +127,20 @@ async function decided(
     isOffline: offlineForSeconds(vaultId) > 0,
   };
   const nowMs = clock.now();
-  return pairs.map((pair) => ({
-    ...pair,
-    policies: policiesOf(pair),
-    channels: channelsOf(pair, account, nowMs),
-  }));
+  return pairs.map((pair) => {
+    const record = held.get(pair.serviceName);
+    return {
+      ...pair,
+      policies: policiesOf(pair),
+      channels: channelsOf(pair, record, account, nowMs),
+      record,
+    };
+  });
 }
+
+const namesOf = (pairs: readonly ReachPair[]): readonly string[] => [
+  ...new Set(pairs.map(({ serviceName }) => serviceName)),
+];
 
 /** Reads the policies of all callers and credentials of a page at once. */
 async function policiesAt(
@@ -148,8 +173,13 @@ interface AccountState {
   readonly isOffline: boolean;
 }
 
-/** The denials in the order of the pipelines (`authorize-agent.ts`, `authorize-proxy.ts`). */
-function channelsOf(pair: ReachPair, account: AccountState, nowMs: number): readonly ChannelState[] {
+/** The denials in the order of the pipelines (`authorize-agent.ts`, `authorize-proxy.ts`), and then the webhook's. */
+function channelsOf(
+  pair: ReachPair,
+  record: TokenMetadata | undefined,
+  account: AccountState,
+  nowMs: number,
+): readonly ChannelState[] {
   if (pair.type === 'agent')
     return (['rest', 'mcp'] as const).map((channel) => ({
       channel,
@@ -163,7 +193,9 @@ function channelsOf(pair: ReachPair, account: AccountState, nowMs: number): read
   });
   // Revoked ones are no pairs.
   const inactive = code === 'AGENT_INACTIVE' ? code : undefined;
-  return [{ channel: 'proxy', denial: inactive ?? lockDenial(account) ?? webhookDenial(account) ?? null }];
+  const denial =
+    inactive ?? lockDenial(account) ?? webhookDenial(account) ?? destinationDenial(pair, record) ?? null;
+  return [{ channel: 'proxy', denial }];
 }
 
 function agentDenial(
@@ -191,4 +223,13 @@ const lockDenial = ({ isLocked }: AccountState) => (isLocked ? ('VAULT_LOCKED' a
 function webhookDenial({ isBound, isOffline }: AccountState) {
   if (!isBound) return 'WEBHOOK_NOT_CONFIGURED' as const;
   return isOffline ? ('WEBHOOK_UNAVAILABLE' as const) : undefined;
+}
+
+function destinationDenial(
+  { proxy }: Extract<ReachPair, { type: 'proxy' }>,
+  record: TokenMetadata | undefined,
+) {
+  if (record === undefined) return undefined;
+  const config = { upstreamUrl: proxy.upstreamUrl, headerTemplates: templatesOf(proxy) };
+  return destinationProblem(config, record) && ('DESTINATION_NOT_ALLOWED' as const);
 }

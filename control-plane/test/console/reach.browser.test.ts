@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { HOSTILE_NAMES, useConsole } from '../support/console.ts';
 import { agentOn, grant, storeOn } from '../support/pair-agents.ts';
+import { codeOf, proxyOn } from '../support/proxy-steps.ts';
 import { uniqueName } from '../support/unique-name.ts';
 
 const own = useConsole({ env: { SV_LIMIT_MANAGEMENT_WRITE: '10000' } });
@@ -27,7 +28,7 @@ const focused = () => own.page.locator(':focus').getAttribute('data-at');
 describe('Reach', () => {
   test('says what an agent can reach and who can reach a credential, and both agree with real requests', async () => {
     const [open, ended] = [uniqueName('open'), uniqueName('ended')];
-    await store(open);
+    await store(open, { allowedHosts: ['mcp.example.com'] });
     await store(ended);
     const { pair } = own.service;
     const agent = await agentOn(pair, open);
@@ -81,7 +82,7 @@ describe('Reach', () => {
     const agent = await agentOn(own.service.pair, serviceName);
     const { id } = await post('/api/policies', {
       name: 'few uses',
-      rules: [{ type: 'max_usage', limit: 9 }],
+      rules: [{ type: 'max_usage', limit: 1 }],
     });
     await post(`/api/policies/${id}/attachments`, { targetType: 'token', targetId: serviceName });
     expect((await agent.fetch(serviceName)).status).toBe(200);
@@ -107,12 +108,12 @@ describe('Reach', () => {
     expect(await focused()).toBe(`${row} ${column}`);
     await own.page.keyboard.press('Enter');
 
-    await dialog().getByText('few uses').waitFor();
+    await dialog().getByText('1 of 1 used').waitFor();
     expect(search()).toEqual({ cell: `${agent.id}.${serviceName}` });
     const text = (await dialog().textContent()) ?? '';
     for (const part of [
-      'RESTAllowed now',
-      'MCP toolsDenied now with MCP_DISABLED',
+      'RESTDenied now by few uses: 1 of 1 used. Simulate',
+      'MCP toolsDenied now with MCP_DISABLED. MCP is off for this agent. Turn it on',
       'GrantUntil revoked',
       'few uses of the credential: Number of uses',
       'Allowed hostsapi.example.com',
@@ -124,6 +125,8 @@ describe('Reach', () => {
       .getByRole('link')
       .evaluateAll((links) => links.map((link) => (link as unknown as { pathname: string }).pathname));
     expect(hrefs).toEqual([
+      '/policies/simulate',
+      `/agents/${agent.id}`,
       `/policies/${id}`,
       expect.stringMatching(/^\/activity\/\d+$/),
       `/agents/${agent.id}`,
@@ -131,7 +134,7 @@ describe('Reach', () => {
     ]);
     await own.expectSound('reach-cell');
     await own.page.reload();
-    await dialog().getByText('few uses').waitFor();
+    await dialog().getByRole('link', { name: 'few uses' }).waitFor();
     await own.page.keyboard.press('Escape');
     await dialog().waitFor({ state: 'detached' });
     expect(search()).toEqual({});
@@ -154,8 +157,24 @@ describe('Reach', () => {
     expect((await agent.ask(serviceName)).json.code).toBe('VAULT_LOCKED');
     await own.service.admin('POST', '/api/vault/unlock');
     await own.service.admin('POST', `/api/agents/${agent.id}/suspend`);
-    expect((await denied())[0]).toBe('AGENT_INACTIVE');
+    expect(await denied()).toEqual(['AGENT_INACTIVE']);
+    await dialog().getByText('The agent is suspended. Resume it').waitFor();
     expect((await agent.ask(serviceName)).json.code).toBe('AGENT_INACTIVE');
+  });
+
+  test('a proxy to a host that is not sealed is denied, with where to add the host, as its calls are', async () => {
+    const serviceName = uniqueName('sealed');
+    await store(serviceName, { allowedHosts: ['api.example.com'] });
+    const { pair, admin } = own.service;
+    const owner = { running: { url: pair.controlPlaneUrl() }, admin };
+    const proxy = await proxyOn(owner, { serviceName, upstreamUrl: 'https://other.example.com/mcp' });
+    await own.open(`/reach?proxy=${proxy.id}&cell=${proxy.id}.${serviceName}`);
+    await dialog().getByText('DESTINATION_NOT_ALLOWED').waitFor();
+    await dialog().getByText('--allow-host other.example.com').waitFor();
+    await own.expectSound('reach-cell-destination');
+    expect(codeOf(await proxy.send('tools/list'))).toEqual([502, 'DESTINATION_NOT_ALLOWED']);
+    await dialog().getByRole('button', { name: 'Close' }).click();
+    await own.page.getByRole('list', { name: 'pairs' }).getByText('Denied now').waitFor();
   });
 
   test('shows names that are markup or have no end as text, to a member as to an admin', async () => {

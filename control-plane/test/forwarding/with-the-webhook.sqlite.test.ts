@@ -141,3 +141,21 @@ it('no key and no credential is in a log, not even from the query', async () => 
     expect(tracesOf(SECRET, Buffer.from(log))).toEqual([]);
   }
 });
+
+it('GET /api/reach and POST /api/reach/matrix deny with what a call is denied with: an upstream or header that is not sealed', async () => {
+  const elsewhere = await proxyOn(owner, { upstreamUrl: 'https://elsewhere.example.com/mcp' });
+  const stray = await proxyOn(owner, { upstreamUrl, headerTemplates: { 'x-other': '${TOKEN}' } });
+  const of = [proxy, elsewhere, stray];
+  const asked = await Promise.all(
+    of.map(async ({ id, send }) => {
+      const { json } = await service.admin('GET', `/api/reach?proxyId=${id}`);
+      const [, code] = codeOf(await send('tools/list'));
+      return [json.items[0].channels, code ?? null];
+    }),
+  );
+  const denials = [null, 'DESTINATION_NOT_ALLOWED', 'DESTINATION_NOT_ALLOWED'];
+  expect(asked).toEqual(denials.map((denial) => [[{ channel: 'proxy', denial }], denial]));
+  const body = { callerIds: of.map(({ id }) => id), serviceNames: ['github'] };
+  const { json } = await service.admin('POST', '/api/reach/matrix', { body });
+  expect(json).toEqual({ rows: [['allowed'], ['denied'], ['denied']] });
+});

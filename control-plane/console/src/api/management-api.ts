@@ -2475,8 +2475,8 @@ export interface components {
             channels: {
                 /** @enum {string} */
                 channel: "rest" | "mcp" | "proxy";
-                /** @description With what a request is denied now; null: policies and limits decide */
-                denial: ("AGENT_INACTIVE" | "MCP_DISABLED" | "VAULT_LOCKED" | "GRANT_EXPIRED" | "WEBHOOK_NOT_CONFIGURED" | "WEBHOOK_UNAVAILABLE") | null;
+                /** @description With what a request is denied now; null: policies and limits decide. DESTINATION_NOT_ALLOWED where what is sealed is known and does not let the credential go to the upstream of the proxy */
+                denial: ("AGENT_INACTIVE" | "MCP_DISABLED" | "VAULT_LOCKED" | "GRANT_EXPIRED" | "WEBHOOK_NOT_CONFIGURED" | "WEBHOOK_UNAVAILABLE" | "DESTINATION_NOT_ALLOWED") | null;
             }[];
         };
         ReachMatrix: {

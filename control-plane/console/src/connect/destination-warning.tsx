@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { allowedHostFor, isAllowedDestination } from '@svault/shared/schemas';
 import { shellWord } from '../parts/shell-word.ts';
+import { type DestinationProblem, destinationProblemOf } from './destination.ts';
 import { type Proxy, credentialQuery } from './queries.ts';
 
 /** Why no call of a proxy can succeed with its credential as it is stored. Nothing is shown where nothing is known against it. */
@@ -23,30 +23,14 @@ export function DestinationWarning({ proxy }: { readonly proxy: Proxy }) {
 
 /** What the webhook says at each call (`destinationProblem`), as far as it is known before. */
 function problemOf(
-  { upstreamUrl, headerTemplates = {} }: Proxy,
+  proxy: Proxy,
   serviceName: string,
   held: { empty: boolean; allowedHosts: readonly string[]; allowedHeaders: readonly string[] } | undefined,
   isMissing: boolean,
-): { readonly text: string; readonly command: string } | undefined {
+): DestinationProblem | undefined {
   const word = shellWord(serviceName);
   if (isMissing) return { text: 'there is no credential of this name.', command: `svault add ${word}` };
   if (held === undefined) return undefined;
   if (held.empty) return { text: 'the credential has no secret yet.', command: `svault set ${word}` };
-  const url = new URL(upstreamUrl);
-  if (!isAllowedDestination(url, held.allowedHosts)) {
-    const host = allowedHostFor(url);
-    return {
-      text: `${host} is not among the allowed hosts of the credential.`,
-      command: `svault set ${word} --allow-host ${host}`,
-    };
-  }
-  const allowed = held.allowedHeaders.map((name) => name.toLowerCase());
-  const header = Object.entries(headerTemplates).find(
-    ([name, value]) => /\$\{TOKEN\}|\$<TOKEN>/.test(value) && !allowed.includes(name.toLowerCase()),
-  )?.[0];
-  if (header === undefined) return undefined;
-  return {
-    text: `${header} is not among the allowed headers of the credential.`,
-    command: `svault set ${word} --allow-header ${header}`,
-  };
+  return destinationProblemOf(proxy, serviceName, held);
 }

@@ -5,10 +5,10 @@ import { overviewQuery } from '../api/queries.ts';
 import { DialogWindow } from '../parts/dialog.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Facts } from '../parts/screen.tsx';
-import { shellWord } from '../parts/shell-word.ts';
 import { Time } from '../parts/time.tsx';
 import { RULE_NAMES } from '../policies/rule-words.ts';
-import { CHANNEL_NAMES, DENIALS, denialsWithoutGrant } from './denials.ts';
+import { Channels } from './channels.tsx';
+import { denialsWithoutGrant } from './denials.ts';
 import { GrantEnd } from './pairs.tsx';
 import {
   type Cell,
@@ -84,7 +84,7 @@ const pairsOf = ({ callerId, serviceName }: Cell) =>
   });
 
 function CellFacts({ cell }: { readonly cell: Cell }) {
-  const { callerId, serviceName } = cell;
+  const { callerId } = cell;
   const caller = useQuery(callerQuery(callerId));
   const pairs = useQuery(pairsOf(cell));
   const lastUse = useQuery(lastUseQuery(cell));
@@ -99,11 +99,10 @@ function CellFacts({ cell }: { readonly cell: Cell }) {
     'Last use',
     event ? <LastUse event={event} /> : 'None in the newest part of the log',
   ] as const;
-  const words = { AGENT: shellWord(agent?.name ?? proxy?.name ?? ''), SERVICE: shellWord(serviceName) };
   return (
     <>
-      {pair && <Channels channels={pair.channels} words={words} />}
-      {!pair && agent && <WithoutGrant agent={agent} words={words} />}
+      {pair && <Channels cell={cell} pair={pair} channels={pair.channels} />}
+      {!pair && agent && <WithoutGrant agent={agent} cell={cell} />}
       {!pair && proxy && (
         <p className="mt-3">
           {proxy.status === 'revoked'
@@ -116,52 +115,15 @@ function CellFacts({ cell }: { readonly cell: Cell }) {
   );
 }
 
-type Words = Readonly<Record<'AGENT' | 'SERVICE', string>>;
-
 function WithoutGrant({
   agent,
-  words,
+  cell,
 }: {
   readonly agent: Parameters<typeof denialsWithoutGrant>[0];
-  readonly words: Words;
+  readonly cell: Cell;
 }) {
   const { data } = useQuery(overviewQuery);
-  return <Channels channels={denialsWithoutGrant(agent, data?.vault.locked ?? false)} words={words} />;
-}
-
-/** What a request meets on each channel. */
-function Channels(props: {
-  readonly channels: ReturnType<typeof denialsWithoutGrant> | Reach['channels'];
-  readonly words: Words;
-}) {
-  const { channels, words } = props;
-  const wanted = (command: string): string =>
-    command.replaceAll(/AGENT|SERVICE/g, (word) => words[word as keyof Words]);
-  return (
-    <ul aria-label="Channels" className="mt-3 divide-y divide-line border-y border-line">
-      {channels.map(({ channel, denial }) => {
-        const meaning = denial === null ? undefined : DENIALS[denial];
-        return (
-          <li key={channel} className="grid gap-x-4 py-2 sm:grid-cols-[6rem_minmax(0,1fr)]">
-            <span className="text-sm/6 text-dim">{CHANNEL_NAMES[channel]}</span>
-            {meaning === undefined ? (
-              <span className="text-good">Allowed now, where policies and limits allow it</span>
-            ) : (
-              <span className="min-w-0 wrap-anywhere">
-                <span className="text-warn">Denied now</span> with <code>{denial}</code>. {meaning.text}
-                {meaning.command !== undefined && (
-                  <>
-                    {' '}
-                    To change it: <code>{wanted(meaning.command)}</code>
-                  </>
-                )}
-              </span>
-            )}
-          </li>
-        );
-      })}
-    </ul>
-  );
+  return <Channels cell={cell} channels={denialsWithoutGrant(agent, data?.vault.locked ?? false)} />;
 }
 
 const DELIVERIES: Readonly<Record<string, string>> = {

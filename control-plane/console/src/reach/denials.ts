@@ -9,20 +9,16 @@ export const CHANNEL_NAMES: Readonly<Record<Channel, string>> = {
   proxy: 'MCP proxy',
 };
 
-/** What a denial means, and the command that ends it. */
-export const DENIALS: Readonly<
-  Record<Denial | 'NO_GRANT', { readonly text: string; readonly command?: string }>
-> = {
-  AGENT_INACTIVE: { text: 'The agent is suspended or deleted.', command: 'svault agents resume AGENT' },
-  MCP_DISABLED: { text: 'MCP is off for this agent.', command: 'svault agents edit AGENT --mcp' },
-  VAULT_LOCKED: { text: 'The vault is locked.', command: 'svault vault unlock' },
-  GRANT_EXPIRED: {
-    text: 'The grant has expired.',
-    command: 'svault grant AGENT SERVICE --renew --expires 7d',
-  },
-  NO_GRANT: { text: 'There is no grant.', command: 'svault grant AGENT SERVICE' },
+/** What a denial means. */
+export const DENIALS: Readonly<Record<Denial | 'NO_GRANT', { readonly text: string }>> = {
+  AGENT_INACTIVE: { text: 'The agent is not active.' },
+  MCP_DISABLED: { text: 'MCP is off for this agent.' },
+  VAULT_LOCKED: { text: 'The vault is locked.' },
+  GRANT_EXPIRED: { text: 'The grant has expired.' },
+  NO_GRANT: { text: 'There is no grant.' },
   WEBHOOK_NOT_CONFIGURED: { text: 'No webhook is bound.' },
-  WEBHOOK_UNAVAILABLE: { text: 'The webhook does not answer.', command: 'svault webhook status' },
+  WEBHOOK_UNAVAILABLE: { text: 'The webhook does not answer.' },
+  DESTINATION_NOT_ALLOWED: { text: 'The credential may not be sent to the MCP server of this proxy.' },
 };
 
 /** What an agent without a grant is denied with, in the order in which requests are decided. */

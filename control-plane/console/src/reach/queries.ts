@@ -190,3 +190,16 @@ export const lastUseQuery = ({ callerId, serviceName }: Cell) =>
       return { event: items[0] };
     },
   });
+
+/** What the policies of now decide about a request from an unknown address. */
+export const simulationQuery = ({ callerId, serviceName }: Cell) =>
+  queryOptions({
+    queryKey: ['policies', 'simulation', callerId, serviceName],
+    queryFn: ({ signal }) =>
+      answerOf(
+        api.POST('/api/policies/simulate', {
+          signal,
+          body: { serviceName, ...(isProxyId(callerId) ? { proxyId: callerId } : { agentId: callerId }) },
+        }),
+      ),
+  });

@@ -13,7 +13,6 @@ import { AGENT_STATUSES } from '../../core/agent.ts';
 import { TARGET_TYPES } from '../../core/policy.ts';
 import { REACH_ORDERS, callerIdOf } from '../../core/reach.ts';
 import { RULES } from '../../policies/rules.ts';
-import type { WebhookToken } from '../../webhook/token-metadata.ts';
 import type { Needs } from './dependencies.ts';
 import {
   idSchema,
@@ -72,10 +71,10 @@ const reachSchema = z
       .array(
         z.object({
           channel: z.enum(REACH_CHANNELS),
-          denial: z
-            .enum(REACH_DENIALS)
-            .nullable()
-            .meta({ description: 'With what a request is denied now; null: policies and limits decide' }),
+          denial: z.enum(REACH_DENIALS).nullable().meta({
+            description:
+              'With what a request is denied now; null: policies and limits decide. DESTINATION_NOT_ALLOWED where what is sealed is known and does not let the credential go to the upstream of the proxy',
+          }),
         }),
       )
       .meta({ description: 'The ways by which the caller asks' }),
@@ -108,13 +107,11 @@ const reachMatrixSchema = z
 interface Surroundings {
   /** Names of the account's credentials. */
   readonly known: ReadonlySet<string>;
-  readonly held: ReadonlyMap<string, WebhookToken>;
   readonly now: string;
 }
 
-function toReachView(reach: Reach, { known, held, now }: Surroundings): z.output<typeof reachSchema> {
-  const { serviceName } = reach;
-  const record = held.get(serviceName);
+function toReachView(reach: Reach, { known, now }: Surroundings): z.output<typeof reachSchema> {
+  const { serviceName, record } = reach;
   const { name, status, lastUsedAt = null } = callerOf(reach);
   return {
     caller: {
@@ -155,7 +152,7 @@ export function createReachRoutes({
   'clock' | 'records' | 'status',
   'agents' | 'policies' | 'proxies' | 'reach' | 'tokens' | 'vaults' | 'webhookLinks'
 >): ManagementRoute[] {
-  const reading = { stores, offlineForSeconds: status.offlineForSeconds, clock };
+  const reading = { stores, offlineForSeconds: status.offlineForSeconds, records, clock };
   return [
     defineRoute('GET /api/reach', {
       tag: 'Reach',
@@ -180,9 +177,8 @@ export function createReachRoutes({
         const page = await readReach(reading, actor, query, pageRequest(query));
         const names = [...new Set(page.items.map((item) => item.serviceName))];
         const known = await stores.tokens.known(actor.vaultId, names);
-        const held = await records.lookUp(actor.vaultId, names);
         const now = formatTime(clock.now());
-        return { ...page, items: page.items.map((item) => toReachView(item, { known, held, now })) };
+        return { ...page, items: page.items.map((item) => toReachView(item, { known, now })) };
       },
     }),
     defineRoute('POST /api/reach/matrix', {
