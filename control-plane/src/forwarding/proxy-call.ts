@@ -81,7 +81,7 @@ export function createProxyCall(options: {
     const { body, signal } = exchange;
     const outcome = status.callStarted(vaultId);
     let head: AnswerHead | undefined;
-    const refusal = new RefusalBody();
+    let refusal: RefusalBody | undefined;
     let deadline: NodeJS.Timeout | undefined;
     const takeAnswer: TakeAnswer = (answer) => {
       head = answer;
@@ -89,8 +89,10 @@ export function createProxyCall(options: {
         outcome.answered();
         return take({ status: answer.status, fields: answerFieldsThatTravel(answer.fields) });
       }
-      deadline = setTimeout(() => refusal.destroy(), REFUSAL_MS);
-      return refusal;
+      const taking = new RefusalBody();
+      refusal = taking;
+      deadline = setTimeout(() => taking.destroy(), REFUSAL_MS);
+      return taking;
     };
     try {
       await egress.stream(
@@ -119,7 +121,7 @@ export function createProxyCall(options: {
       clearTimeout(deadline);
     }
     if (head === undefined || isOfUpstream(head)) return FINISHED;
-    const answered = refusal.body();
+    const answered = refusal?.body();
     const code = answered?.['code'];
     const { status: httpStatus } = head;
     if (originOf(head) === 'webhook' && httpStatus >= 400 && isWebhookErrorCode(code)) {
