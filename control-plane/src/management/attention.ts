@@ -33,7 +33,10 @@ interface Dependencies {
 /** An item as one user sees it. */
 export type SeenItem = AttentionItem & { readonly seen: boolean };
 
-/** What needs attention in an account, the most serious first and the newest before older ones; at most 50 of one kind. */
+/**
+ * What needs attention in an account, the most serious first; of one kind what ends soonest, or else the newest; at most 50 of
+ * one kind.
+ */
 export async function readAttention(
   dependencies: Dependencies,
   { vaultId, userId }: { readonly vaultId: Id<'vlt'>; readonly userId: Id<'usr'> },
@@ -57,6 +60,7 @@ export async function readAttention(
     .toSorted(
       (one, other) =>
         ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind) ||
+        (one.endsAt ?? '').localeCompare(other.endsAt ?? '') ||
         other.since.localeCompare(one.since) ||
         one.id.localeCompare(other.id),
     );

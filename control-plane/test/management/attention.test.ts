@@ -180,11 +180,11 @@ test('a credential needs attention in its last day and after it, unless it is re
   for (let times = 0; times < 5; times++) await attention();
   expect(calls()).toBe(1);
   service.clock.advance(7 * HOUR);
-  expect(await expiring()).toEqual(['credential_expires:later', 'credential_expires:static']);
+  expect(await expiring()).toEqual(['credential_expires:static', 'credential_expires:later']);
   expect(calls()).toBe(2);
   service.webhook.fault = () => ({ status: 500, body: '{}' });
   service.clock.advance(61_000);
-  expect(await expiring()).toEqual(['credential_expires:later', 'credential_expires:static']);
+  expect(await expiring()).toEqual(['credential_expires:static', 'credential_expires:later']);
 });
 
 test('each member has seen what they marked, and nothing of what others marked', async () => {
