@@ -31,12 +31,13 @@ const work = mkdtempSync(join(tmpdir(), 'svault-flame-'));
 try {
   await using started = new AsyncDisposableStack();
   const folderOf = (program: string): string => join(work, 'profiles', program);
-  const profiled = (program: string) =>
-    [
-      ...pinnedTo(SERVER_CORE),
-      'env',
-      `NODE_OPTIONS=--cpu-prof --cpu-prof-dir=${folderOf(program)} --cpu-prof-interval=500`,
-    ] as const;
+  const profiled = (program: string) => {
+    const main = fileURLToPath(new URL(`../../${program}/src/main.ts`, import.meta.url));
+    const profiling = `--cpu-prof --cpu-prof-dir=${folderOf(program)} --cpu-prof-interval=500`;
+    // Its sources in place of what the pair appends: a built program has one file, and no folders.
+    const fromSource = `exec "${process.execPath}" ${profiling} "${main}" serve`;
+    return [...pinnedTo(SERVER_CORE), 'sh', '-c', fromSource] as const;
+  };
   const launcher = { 'control-plane': profiled('control-plane'), webhook: profiled('webhook') };
   const pair = await startPair({ dir: join(work, 'pair'), env: RAISED_LIMITS, launcher });
   started.defer(pair.stop);

@@ -51,6 +51,7 @@ test('a function is its folder’s, its package’s or Node’s, and native code
   expect(ownerOf('get', 'file:///srv/node_modules/express/node_modules/router/index.js')).toBe('router');
   expect(ownerOf('emit', 'node:events')).toBe('Node');
   expect(ownerOf('exec', '')).toBeUndefined();
+  expect(ownerOf('constructor', '')).toBeUndefined();
 });
 
 test('a flame graph draws each frame over its caller and escapes its name', () => {

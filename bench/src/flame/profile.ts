@@ -30,7 +30,10 @@ const frameOf = (name: string, owner: string): Frame => ({
 
 /** Time in which the program waited. */
 const WAITING = '(idle)';
-const COLLECTOR = '(garbage collector)';
+const OF_V8 = new Map([
+  ['(garbage collector)', 'garbage collection'],
+  ['(program)', 'outside JavaScript'],
+]);
 
 export const isOurs = (owner: string): boolean =>
   /^(?:control-plane|webhook|shared|server-kit)(?:\/|$)/.test(owner);
@@ -76,7 +79,8 @@ export function callsWithin(profile: CpuProfile, fromMicros: number, toMicros: n
  * its caller's.
  */
 export function ownerOf(name: string, url: string): string | undefined {
-  if (name === COLLECTOR) return 'garbage collection';
+  const ofV8 = OF_V8.get(name);
+  if (ofV8 !== undefined) return ofV8;
   if (url.startsWith('node:')) return 'Node';
   const innermost = [...url.matchAll(/\/node_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/g)].at(-1)?.[1];
   if (innermost !== undefined) return innermost;

@@ -9,11 +9,11 @@ const MIN_SHARE = 0.002;
 const CHARACTER = 6.4;
 const MIN_CHARACTERS = 3;
 
-/** Ours, garbage collection, Node, and packages of others. */
+/** Ours, garbage collection, Node with what is outside JavaScript, and packages of others. */
 const colorOf = (owner: string): string => {
   if (isOurs(owner)) return '#f4a261';
   if (owner === 'garbage collection') return '#e76f51';
-  return owner === 'Node' ? '#a8c686' : '#8ecae6';
+  return owner === 'Node' || owner === 'outside JavaScript' ? '#a8c686' : '#8ecae6';
 };
 
 const escaped = (text: string): string =>
