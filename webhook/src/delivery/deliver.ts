@@ -58,8 +58,8 @@ interface Decided {
 /**
  * Delivers a credential against a ticket.
  *
- * The claim of the ticket and the log entry are one commit, and the answer waits until it is on the disk; a rejection
- * consumes the ticket and is logged alike. If a provider or minter must be called, the ticket is claimed first, so
+ * The claim of the ticket, the decision and its log entry are one commit, and the answer waits until it is on the disk; a
+ * rejection consumes the ticket and is logged alike. If a provider or minter must be called, the ticket is claimed first, so
  * that it causes one call at most, and the entry follows with the result.
  */
 export function createDeliver(deps: {

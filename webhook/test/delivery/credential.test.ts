@@ -61,3 +61,27 @@ it('a record that was changed on the disk is not delivered, and the ticket is co
   const { json } = await webhook.storage({ op: 'audit.list', serviceName: 'tampered', limit: 1 });
   expect(json.items[0]).toMatchObject({ eventType: 'CREDENTIAL_DELIVERED', outcome: 'error' });
 });
+
+it('of requests that are decided in one commit each has its own answer and one entry, whatever becomes of the others', async () => {
+  const webhook = await webhookOfTest();
+  for (const name of ['good', 'changed']) await webhook.store(name, { tokenType: 'PlainText', value: 'v' });
+  const db = new Database(`${webhook.dataDir}/webhook.db`);
+  db.exec(`UPDATE records SET settings = replace(settings, '"any"', '"ALL"') WHERE service_name = 'changed'`);
+  db.close();
+  const names = Array.from({ length: 60 }, (_, at) => ['good', 'changed', 'absent'][at % 3]!);
+  const paths = names.map((name) => `/v1/credential?ticket=${webhook.credentialTicket(name)}`);
+  const answers = await Promise.all([...paths, ...paths].map((path) => webhook.send(path)));
+
+  const expected = { good: 200, changed: 500, absent: 404 } as Record<string, number>;
+  for (const [at, name] of names.entries()) {
+    const both = [answers[at]!, answers[at + names.length]!].map(({ status }) => status);
+    expect(new Set(both)).toEqual(new Set([expected[name], 401]));
+  }
+  for (const name of ['good', 'changed', 'absent']) {
+    const { json } = await webhook.storage({ op: 'audit.list', serviceName: name, limit: 100 });
+    const uses = json.items.filter(
+      ({ eventType }: { eventType: string }) => eventType === 'CREDENTIAL_DELIVERED',
+    );
+    expect(uses).toHaveLength(20);
+  }
+});
