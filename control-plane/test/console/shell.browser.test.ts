@@ -15,6 +15,18 @@ describe('the shell', () => {
     expect(await own.page.locator(':focus').textContent()).toBe('Home');
   });
 
+  test('shows a new screen from its top, also where the menu covered the one before', async () => {
+    await own.page.setViewportSize({ width: 360, height: 400 });
+    await own.open('/account');
+    for (const screen of ['Agents', 'Policies', 'Activity']) {
+      await own.page.locator('nav button').click();
+      await own.page.getByRole('link', { name: screen, exact: true }).click();
+      await expect.poll(() => own.heading()).toBe(screen);
+      await expect.poll(() => own.page.evaluate('document.activeElement.id')).toBe('main');
+      expect(await own.page.evaluate('scrollY')).toBe(0);
+    }
+  });
+
   test('signs out; where the session has ended elsewhere, leads to the sign-in page and back to the same address', async () => {
     await own.open('/agents?status=active');
     await own.page.getByRole('link', { name: 'Home' }).waitFor();

@@ -149,7 +149,9 @@ function useFocusOnNewScreen() {
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
   const before = useRef(path);
   useEffect(() => {
-    if (before.current !== undefined && before.current !== path) main.current?.focus();
+    if (before.current !== undefined && before.current !== path)
+      // The router has scrolled to the top; the focus would scroll the header out of sight.
+      main.current?.focus({ preventScroll: true });
     before.current = path;
   }, [path]);
   return main;
