@@ -151,7 +151,13 @@ describe('from an event', () => {
     await attach(id, toAgent(own.agent));
     expect([await decision(), await decision()]).toEqual(['allowed', '429 slowly rate_limit']);
     await own.open(`/policies/simulate?event=${await newestEvent()}`);
+    await shown('Denied then by a count that still runs');
+    expect(await own.page.getByText('Allowed by the policies').count()).toBe(0);
     await shown('denied then');
+    const hour = own.service.clock.now() + 3_600_000;
+    await own.context.clock.setFixedTime(hour);
+    await own.page.reload();
+    await shown('Denied then, allowed now');
     await link('Make this change in slowly').click();
     await shown('Raise the limit: at most 2 requests an hour.');
     await button('Save changes').click();

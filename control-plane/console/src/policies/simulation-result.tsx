@@ -57,17 +57,35 @@ const denyingIn = ({ simulation, event }: Asked): readonly RulePart[] =>
         event.detail['policy'] === policy),
   );
 
-function Decision({ simulation: { decision, denial, at, ip, country, rules } }: Asked) {
+function Decision({ simulation, event }: Asked) {
+  const { decision, denial, at, ip, country, rules } = simulation;
   const first = rules.find(({ allowed }) => !allowed);
+  const counting = decision === 'allowed' && event ? countingIn(rules, event) : undefined;
   return (
     <section aria-label="Decision" className={`card ${decision === 'denied' ? 'border-warn' : ''}`}>
       <p className="text-lg font-semibold">
         {decision === 'denied' ? (
           <span className="text-warn">Denied</span>
+        ) : counting ? (
+          <>
+            <span className="text-warn">Denied then</span>
+            {counting.isOver ? (
+              <span className="text-good">, allowed now</span>
+            ) : (
+              ' by a count that still runs'
+            )}
+          </>
         ) : (
           <span className="text-good">Allowed by the policies</span>
         )}
       </p>
+      {counting && (
+        <p className="mt-1 wrap-anywhere">
+          By the rule “{RULE_NAMES[counting.part.rule]}” of{' '}
+          <bdi className="font-medium">{counting.part.policy}</bdi>: {ruleWords(counting.part.settings)}.{' '}
+          {counting.words}
+        </p>
+      )}
       {denial && first && (
         <p className="mt-1 wrap-anywhere">
           By the rule “{RULE_NAMES[denial.rule]}” of <bdi className="font-medium">{denial.policy}</bdi>:{' '}
@@ -80,6 +98,23 @@ function Decision({ simulation: { decision, denial, at, ip, country, rules } }: 
       </p>
     </section>
   );
+}
+
+/** The rule that counts and had denied an event's request, though the policies of now allow it, and what of its count is left. */
+function countingIn(rules: readonly RulePart[], { detail, timestamp }: Event) {
+  const part = rules.find(({ policy, rule }) => policy === detail?.['policy'] && rule === detail['rule']);
+  if (part?.settings.type === 'max_usage')
+    return {
+      part,
+      isOver: true,
+      words: `Now ${(part.used ?? 0).toLocaleString('en')} of ${part.settings.limit.toLocaleString('en')} are used up.`,
+    };
+  if (part?.settings.type !== 'rate_limit') return undefined;
+  const isOver = Date.now() >= Date.parse(timestamp) + part.settings.windowSeconds * 1_000;
+  const words = isOver
+    ? 'What was counted then has expired: it denies again only once that many new requests came.'
+    : 'What was counted then may deny until its window has passed.';
+  return { part, isOver, words };
 }
 
 const Line = (props: {
