@@ -38,7 +38,7 @@ export function Simulator() {
             <RequestForm key={JSON.stringify(request)} request={request} />
           )}
         </section>
-        <div aria-live="polite" className="grid gap-4">
+        <div aria-live="polite" className={`grid gap-4 ${simulation ? 'max-lg:order-first' : ''}`}>
           {error && <Failure error={error} />}
           {isPending && <p className="text-dim">Loading…</p>}
           {!isPending && !error && simulation && request && (
