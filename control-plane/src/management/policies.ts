@@ -93,14 +93,14 @@ export async function attachPolicy(change: Change, id: string, target: PolicyTar
       'CONFLICT',
       `At most ${MAX_POLICIES_OF_TARGET} policies can be attached to one target. Detach one first.`,
     );
-  await recordAttachment(change, 'POLICY_ATTACHED', policy.id, target);
+  await recordAttachment(change, 'POLICY_ATTACHED', policy, target);
 }
 
 /** Detaches a policy and deletes its counts at the target. @throws ApiError NOT_FOUND, also where it is not attached there */
 export async function detachPolicy(change: Change, id: string, target: PolicyTarget): Promise<void> {
   const policy = await ownOf(change.policies, change.actor, id);
   if (!(await change.policies.detach(policy, target))) throw notFound();
-  await recordAttachment(change, 'POLICY_DETACHED', policy.id, target);
+  await recordAttachment(change, 'POLICY_DETACHED', policy, target);
 }
 
 export type TargetStores = Pick<Stores, 'agents' | 'proxies' | 'tokens'>;

@@ -7,7 +7,7 @@ import type { Change } from '../core/stores.ts';
 export function recordAttachment(
   change: Change,
   eventType: 'POLICY_ATTACHED' | 'POLICY_DETACHED',
-  policyId: string,
+  policy: { readonly id: string; readonly name?: string },
   { type, id }: PolicyTarget,
 ): Promise<void> {
   const target = {
@@ -15,11 +15,16 @@ export function recordAttachment(
     proxy: { proxyId: id },
     token: { serviceName: id },
   }[type] as Pick<NewAuditEvent, 'agentId' | 'proxyId' | 'serviceName'>;
-  return recordChange(change, eventType, { ...target, detail: { policyId, targetType: type } });
+  const detail = {
+    policyId: policy.id,
+    targetType: type,
+    ...(policy.name !== undefined && { name: policy.name }),
+  };
+  return recordChange(change, eventType, { ...target, detail });
 }
 
 /** Detaches all policies from a target that is being deleted, and deletes what they counted there. */
 export async function detachAll(change: Change, target: PolicyTarget): Promise<void> {
-  for (const policyId of await change.policies.detachAll(change.actor.vaultId, target))
-    await recordAttachment(change, 'POLICY_DETACHED', policyId, target);
+  for (const id of await change.policies.detachAll(change.actor.vaultId, target))
+    await recordAttachment(change, 'POLICY_DETACHED', { id }, target);
 }

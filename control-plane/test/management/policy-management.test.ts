@@ -105,9 +105,11 @@ describe('attachments', () => {
     });
     const ofAgent = await service.admin('GET', `/api/policies?targetType=agent&targetId=${agentId}`);
     expect(ofAgent.json.items).toMatchObject([{ id, attachments: 2 }]);
+    const { name } = ofAgent.json.items[0];
+    const detail = { policyId: id, name };
     expect(await events()).toMatchObject([
-      { eventType: 'POLICY_ATTACHED', serviceName: 'github', detail: { policyId: id, targetType: 'token' } },
-      { eventType: 'POLICY_ATTACHED', agentId, detail: { policyId: id, targetType: 'agent' } },
+      { eventType: 'POLICY_ATTACHED', serviceName: 'github', detail: { ...detail, targetType: 'token' } },
+      { eventType: 'POLICY_ATTACHED', agentId, detail: { ...detail, targetType: 'agent' } },
       ...(await events()).slice(2),
     ]);
     expect((await attachments('DELETE', id, 'agent', agentId)).status).toBe(204);

@@ -31,11 +31,11 @@ const PHRASES: Readonly<Record<EventType, Phrase>> = {
   POLICY_CREATED: ['created the policy'],
   POLICY_UPDATED: ['changed the policy'],
   POLICY_DELETED: ['deleted the policy'],
-  POLICY_ATTACHED: ['attached a policy to'],
-  POLICY_DETACHED: ['detached a policy from'],
-  PROXY_CREATED: ['created the proxy', 'by'],
-  PROXY_UPDATED: ['changed the proxy', 'by'],
-  PROXY_DELETED: ['deleted the proxy', 'by'],
+  POLICY_ATTACHED: ['attached the policy', 'to'],
+  POLICY_DETACHED: ['detached the policy', 'from'],
+  PROXY_CREATED: ['created the proxy', 'for'],
+  PROXY_UPDATED: ['changed the proxy', 'for'],
+  PROXY_DELETED: ['deleted the proxy', 'for'],
   FOLDER_CREATED: ['created the folder'],
   FOLDER_UPDATED: ['changed the folder'],
   FOLDER_DELETED: ['deleted the folder'],
@@ -74,37 +74,58 @@ export function nameOf(type: EventType): string {
 
 /** An event as a sentence: who, what, and to what. Names are as agents and people gave them. */
 export interface Sentence {
+  /** What `who` is, where its name alone would not tell. */
+  readonly kind: 'Proxy' | '';
   readonly who: string;
   readonly done: string;
   /** The credential, or the name of another thing. */
   readonly what: string | undefined;
   readonly before: string;
-  /** The agent or the proxy, where it is not who did it. */
+  /** The agent, the proxy or the credential that it was done to, where it is not who did it. */
   readonly whom: string | undefined;
 }
 
 export function sentenceOf(event: AuditEvent): Sentence {
-  const { eventType, agentName, agentId, proxyName, proxyId, serviceName } = event;
-  const [done, before = 'of'] = PHRASES[eventType];
-  const agent = agentName ?? agentId;
-  const proxy = proxyName ?? proxyId;
-  const caller = eventType === 'PROXY_CREDENTIAL_USE' ? proxy : agent;
-  const whom = isRequest(event) ? undefined : [agent, proxy].filter(Boolean).join(', ') || undefined;
-  const what =
-    serviceName ?? (isRequest(event) ? 'a credential' : whom === undefined ? namedIn(event) : undefined);
+  if (!isRequest(event)) return { kind: '', who: personOf(event) ?? 'svault', ...changeOf(event) };
+  const { eventType, agentName, agentId, proxyName, proxyId, serviceName = 'a credential' } = event;
+  const isProxy = eventType === 'PROXY_CREDENTIAL_USE';
   return {
-    who: (isRequest(event) ? caller : personOf(event)) ?? 'svault',
-    done: eventType === 'LOGIN' && event.outcome !== 'success' ? 'could not sign in' : done,
-    what,
-    before: what === undefined ? '' : before,
-    whom,
+    kind: isProxy ? 'Proxy' : '',
+    who: (isProxy ? (proxyName ?? proxyId) : (agentName ?? agentId)) ?? 'svault',
+    done: PHRASES[eventType][0],
+    what: serviceName,
+    before: '',
+    whom: undefined,
   };
+}
+
+function changeOf(event: AuditEvent): Pick<Sentence, 'done' | 'what' | 'before' | 'whom'> {
+  const { eventType, agentName, agentId, proxyName, proxyId, serviceName } = event;
+  const [phrase, before = 'of'] = PHRASES[eventType];
+  const done = eventType === 'LOGIN' && event.outcome !== 'success' ? 'could not sign in' : phrase;
+  const agent = agentName ?? agentId;
+  const named = namedIn(event);
+  const isOfProxy = agent === undefined && proxyId !== undefined;
+  const proxy = proxyName ?? (eventType.startsWith('PROXY_') ? named : undefined) ?? proxyId;
+  if (eventType === 'POLICY_ATTACHED' || eventType === 'POLICY_DETACHED') {
+    const kind = isOfProxy ? 'proxy' : agent === undefined ? 'credential' : 'agent';
+    return {
+      done: named === undefined ? done.replace('the policy', 'a policy') : done,
+      what: named,
+      before: `${before} the ${kind}`,
+      whom: agent ?? proxy ?? serviceName,
+    };
+  }
+  if (isOfProxy && eventType.startsWith('PROXY_')) return { done, what: proxy, before, whom: serviceName };
+  if (isOfProxy) return { done: `${done} the proxy`, what: proxy, before: '', whom: undefined };
+  const what = serviceName ?? (agent === undefined ? named : undefined);
+  return { done, what, before: what === undefined ? '' : before, whom: agent };
 }
 
 /** The same as plain text. */
 export function sentenceText(event: AuditEvent): string {
-  const { who, done, what, before, whom } = sentenceOf(event);
-  return [who, done, what, whom && before, whom].filter(Boolean).join(' ');
+  const { kind, who, done, what, before, whom } = sentenceOf(event);
+  return [kind, who, done, what, whom && before, whom].filter(Boolean).join(' ');
 }
 
 const personOf = ({ userEmail, adminKeyName, userId }: AuditEvent): string | undefined =>
