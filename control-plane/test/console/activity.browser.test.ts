@@ -58,7 +58,7 @@ describe('why an agent was denied', () => {
 
     await own.page.goBack();
     await expect.poll(lines).toHaveLength(2);
-    await own.page.getByRole('link', { name: `${name} asked for github` }).click();
+    await own.page.getByText('policy office <network>, rule networks').click();
     const why = own.page.getByText(`office <network> on the agent ${name} lets through 192.0.2.0/24 only;`);
     await expect.poll(() => why.textContent()).toMatch(/the request came from 127\.0\.0\.1\.$/);
     await own.page.getByText('To let it through: Add the address 127.0.0.1.').waitFor();
@@ -77,8 +77,8 @@ describe('why an agent was denied', () => {
     const minute = (at: number): string => new Date(at).toISOString().slice(0, 16);
     const asked = own.service.clock.now() - 60_000;
     await own.open('/activity');
-    await own.page.getByLabel('From', { exact: true }).fill(minute(asked));
-    await own.page.getByLabel('To', { exact: true }).fill(minute(asked + 60_000));
+    await own.page.getByLabel('From (UTC)').fill(minute(asked));
+    await own.page.getByLabel('To (UTC)').fill(minute(asked + 60_000));
     await expect.poll(lines).toEqual([`${name} ${DENIED_WITHOUT_GRANT}`]);
     const { searchParams } = new URL(own.page.url());
     expect(searchParams.get('from')).toBe(new Date(asked).toISOString());
@@ -94,6 +94,34 @@ const actor = async (): Promise<string> => {
     ? (items[0].userEmail as string)
     : `admin key ${items[0].adminKeyName}`;
 };
+
+test('a time of day that is typed shows the minutes around it, and the list says in which zone', async () => {
+  await own.open(`/activity?agent=${agent.id}`);
+  await own.page.getByText('Times in UTC. Those without a date are of today, Fri, Nov 20.').waitFor();
+  const denied = new Date(own.service.clock.now());
+  await own.page.getByLabel('Around (UTC)').fill(denied.toISOString().slice(11, 16));
+  await expect.poll(() => new URL(own.page.url()).searchParams.get('from')).not.toBeNull();
+  const { searchParams } = new URL(own.page.url());
+  const minute = Math.trunc(denied.getTime() / 60_000) * 60_000;
+  expect(['from', 'to'].map((name) => Date.parse(searchParams.get(name) ?? '') - minute)).toEqual([
+    -600_000, 600_000,
+  ]);
+  await expect.poll(lines).toContain(`${name} ${DENIED_BY_POLICY}`);
+  await own.page.getByLabel('Around (UTC)').fill('');
+  await expect.poll(() => new URL(own.page.url()).searchParams.get('from')).toBeNull();
+});
+
+test('on a narrow screen the filters open by a button, which says how many are set', async () => {
+  await own.page.setViewportSize({ width: 360, height: 640 });
+  await own.open('/activity?outcome=denied');
+  const outcome = own.page.getByLabel('Outcome');
+  const filters = own.page.getByRole('button', { name: 'Filters, 1 set' });
+  await filters.waitFor();
+  expect(await outcome.isVisible()).toBe(false);
+  await filters.click();
+  await outcome.selectOption('success');
+  await expect.poll(lines).toContain(`${name} asked for github | Allowed`);
+});
 
 describe('an event', () => {
   test('says that the webhook delivered the credential, and stays at its address', async () => {

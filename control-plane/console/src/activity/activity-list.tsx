@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { EVENT_GRID, EventLine } from '../events/event-line.tsx';
+import { EVENT_COLUMNS, EVENT_GRID, EventLine } from '../events/event-line.tsx';
 import type { AuditEvent } from '../events/event-words.ts';
 import { FeedState } from '../events/feed-state.tsx';
 import { type LogFilter, isEmpty } from '../events/log-filter.ts';
@@ -9,6 +9,7 @@ import { useHold } from '../events/use-hold.ts';
 import { useLiveLog } from '../events/use-live-log.ts';
 import { Lines, List, useFilter } from '../parts/list.tsx';
 import { Screen } from '../parts/screen.tsx';
+import { TimesNote } from '../parts/time.tsx';
 import { ActivityFilters } from './activity-filters.tsx';
 import { auditQuery } from './audit-queries.ts';
 import { ExportLog } from './export-log.tsx';
@@ -21,7 +22,7 @@ const MAX_FOLLOWED = 100;
 
 const LOOK = {
   name: 'events',
-  columns: ['Time', 'Event', 'Outcome'],
+  columns: EVENT_COLUMNS,
   rowClass: EVENT_GRID,
   rowKey: ({ seq }: AuditEvent) => seq,
   row: (event: AuditEvent): ReactNode => <EventLine event={event} />,
@@ -47,6 +48,9 @@ export function ActivityList() {
       }
     >
       <ActivityFilters agents={agent.names} />
+      <div className="mt-3">
+        <TimesNote />
+      </div>
       {!isKnown && <UnknownAgent {...agent} name={typed.agent} />}
       {isKnown && follow === undefined && <Pages {...{ filter, cursor }} />}
       {isKnown && follow !== undefined && <Followed filter={filter} />}

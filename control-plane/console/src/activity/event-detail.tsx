@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { EventLine, EventSentence, EVENT_GRID } from '../events/event-line.tsx';
+import { EVENT_COLUMNS, EVENT_GRID, EventLine, EventSentence } from '../events/event-line.tsx';
 import { type AuditEvent, nameOf, outcomeOf, sentenceText } from '../events/event-words.ts';
 import type { LogFilter } from '../events/log-filter.ts';
 import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Lines } from '../parts/list.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
-import { ClockTime, Time } from '../parts/time.tsx';
+import { ExactTime, Time } from '../parts/time.tsx';
 import { eventQuery, sameRequestQuery } from './audit-queries.ts';
 import { Delivery } from './delivery.tsx';
 import { Reason } from './reason.tsx';
@@ -30,8 +30,8 @@ export function EventDetail() {
       <p className="mt-1">
         <span className={event.outcome === 'success' ? 'text-good' : 'text-warn'}>{text}</span>
         <span className="text-dim">
-          {' '}
-          at <ClockTime at={event.timestamp} />, <Time at={event.timestamp} />
+          {': '}
+          <ExactTime at={event.timestamp} />, <Time at={event.timestamp} />
         </span>
       </p>
       <div className="mt-4 grid gap-4">
@@ -136,7 +136,7 @@ function SameRequest({ event, requestId }: { readonly event: AuditEvent; readonl
         plain
         name="other events"
         items={others}
-        columns={['Time', 'Event', 'Outcome']}
+        columns={EVENT_COLUMNS}
         rowClass={EVENT_GRID}
         rowKey={({ seq }) => seq}
         row={(other) => <EventLine event={other} />}

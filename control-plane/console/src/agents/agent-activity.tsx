@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../api/client.ts';
 import { agentSeriesQuery } from '../api/queries.ts';
 import { auditQuery } from '../activity/audit-queries.ts';
-import { EVENT_GRID, EventLine } from '../events/event-line.tsx';
+import { EVENT_COLUMNS, EVENT_GRID, EventLine } from '../events/event-line.tsx';
 import { SERIES, totalOf } from '../home/outcome-series.ts';
 import { RequestsChart, Swatch } from '../home/requests-chart.tsx';
 import { Failure } from '../parts/failure.tsx';
@@ -32,7 +32,7 @@ export function AgentActivity({ agent: { id } }: { readonly agent: Schemas['Agen
         <Lines
           name="Events"
           items={data.items.slice(0, MAX_EVENTS)}
-          columns={['Time', 'Event', 'Outcome']}
+          columns={EVENT_COLUMNS}
           rowClass={EVENT_GRID}
           rowKey={({ seq }) => seq}
           row={(event) => <EventLine event={event} />}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { auditQuery } from '../activity/audit-queries.ts';
-import { EVENT_GRID, EventLine } from '../events/event-line.tsx';
+import { EVENT_COLUMNS, EVENT_GRID, EventLine } from '../events/event-line.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Lines } from '../parts/list.tsx';
 import { Section } from '../parts/screen.tsx';
@@ -29,7 +29,7 @@ export function CredentialEvents({ serviceName }: { readonly serviceName: string
           plain
           name="Events"
           items={data.items.slice(0, MAX_EVENTS)}
-          columns={['Time', 'Event', 'Outcome']}
+          columns={EVENT_COLUMNS}
           rowClass={EVENT_GRID}
           rowKey={({ seq }) => seq}
           row={(event) => <EventLine event={event} />}

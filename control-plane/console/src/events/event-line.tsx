@@ -1,11 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { ROW_LINK } from '../parts/list.tsx';
-import { ClockTime } from '../parts/time.tsx';
+import { ClockTime, zoneText } from '../parts/time.tsx';
 import { type AuditEvent, outcomeOf, sentenceOf } from './event-words.ts';
 
 /** How the parts of a line lie beside each other. */
 export const EVENT_GRID = 'relative gap-x-4 sm:grid-cols-[8.5rem_minmax(0,3fr)_minmax(0,2fr)]';
+
+/** The headings above lines. */
+export const EVENT_COLUMNS = [`Time, ${zoneText()}`, 'Event', 'Outcome'] as const;
 
 /** The link fills its line; its parts stay above that, for what they say on hover. */
 const WHOLE_LINE =
@@ -30,9 +33,10 @@ export const EventLine = memo(function EventLine({ event }: { readonly event: Au
 
 /** An event as a sentence. */
 export function EventSentence({ event }: { readonly event: AuditEvent }) {
-  const { who, done, what, before, whom } = sentenceOf(event);
+  const { kind, who, done, what, before, whom } = sentenceOf(event);
   return (
     <>
+      {kind && `${kind} `}
       <Name of={who} /> {done}
       {what !== undefined && (
         <>

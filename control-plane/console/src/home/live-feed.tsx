@@ -5,6 +5,7 @@ import { FeedState } from '../events/feed-state.tsx';
 import { useHold } from '../events/use-hold.ts';
 import { useLiveLog } from '../events/use-live-log.ts';
 import { Section } from '../parts/screen.tsx';
+import { TimesNote } from '../parts/time.tsx';
 
 const MAX_LINES = 50;
 const EVERYTHING = {};
@@ -30,7 +31,10 @@ export function LiveFeed() {
         </>
       }
     >
-      <FeedState {...{ log, held }} />
+      <div className="flex flex-wrap justify-between gap-x-4">
+        <FeedState {...{ log, held }} />
+        <TimesNote />
+      </div>
       <div
         {...hold.props}
         role="group"

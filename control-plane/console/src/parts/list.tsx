@@ -109,17 +109,23 @@ function PageLinks(props: {
 
 /** Puts a filter into the address; a filter that is empty leaves it. The list starts at its first page again. */
 export function useFilter(): (name: string, value: string) => void {
+  const filter = useFilters();
+  return (name, value) => filter({ [name]: value });
+}
+
+/** The same of several filters at once. */
+export function useFilters(): (values: Readonly<Record<string, string>>) => void {
   const navigate = useNavigate();
-  return (name, value) =>
+  return (values) => {
+    const given = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, value || undefined]),
+    );
     void navigate({
       to: '.',
-      search: (before: Record<string, unknown>) => ({
-        ...before,
-        [name]: value === '' ? undefined : value,
-        cursor: undefined,
-      }),
+      search: (before: Record<string, unknown>) => ({ ...before, ...given, cursor: undefined }),
       replace: true,
     });
+  };
 }
 
 const filterOf = (search: Record<string, unknown>, name: string): string => {

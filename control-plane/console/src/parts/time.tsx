@@ -42,6 +42,38 @@ export function ClockTime({ at }: { readonly at: string }) {
   );
 }
 
+const exact = new Intl.DateTimeFormat(undefined, {
+  ...clock,
+  weekday: 'short',
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+});
+
+/** A time with its day and zone. */
+export const ExactTime = ({ at }: { readonly at: string }) => (
+  <time dateTime={at}>
+    {exact.format(new Date(at))} {zoneText(new Date(at))}
+  </time>
+);
+
+const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'longOffset' });
+
+/** The zone of this computer at a time, as `UTC+01:00` or `UTC`. */
+export function zoneText(at = new Date()): string {
+  const { value = '' } = zone.formatToParts(at).find(({ type }) => type === 'timeZoneName') ?? {};
+  return value.replace('GMT', 'UTC').replace('+00:00', '');
+}
+
+/** What the times of a list mean. */
+export const TimesNote = () => (
+  <p className="text-sm text-dim">
+    Times in {zoneText()}. Those without a date are of today, {day.format(new Date())}.
+  </p>
+);
+
+const day = new Intl.DateTimeFormat(undefined, { weekday: 'short', month: 'short', day: 'numeric' });
+
 function distance(seconds: number): string {
   const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? [];
   return unit === undefined ? 'just now' : relative.format(Math.trunc(seconds / length), unit);
