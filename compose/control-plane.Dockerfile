@@ -1,23 +1,32 @@
 # The control plane. From the root of the repository:
 #   docker build -f compose/control-plane.Dockerfile -t svault-control-plane:0.1.0 .
 
-FROM node:24-bookworm-slim AS modules
+FROM node:24-bookworm-slim AS built
 WORKDIR /svault
 COPY package.json package-lock.json ./
 COPY shared/package.json shared/
 COPY server-kit/package.json server-kit/
 COPY control-plane/package.json control-plane/
+COPY scripts/packing/package.json scripts/packing/
 # No script of a package runs: what is native comes ready-made inside the packages.
-RUN npm ci --workspace control-plane --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --workspace control-plane --workspace scripts/packing --omit=dev --ignore-scripts --no-audit --no-fund
+COPY scripts/build-programs.ts scripts/
+COPY scripts/packing scripts/packing
 COPY compose/images/remove-unused.sh ./
-RUN sh remove-unused.sh && rm remove-unused.sh
+COPY shared/src shared/src
+COPY server-kit/src server-kit/src
+COPY control-plane/src control-plane/src
+RUN node scripts/build-programs.ts control-plane /program && sh remove-unused.sh /program
 
 FROM node:24-bookworm-slim AS console
 WORKDIR /svault
 COPY package.json package-lock.json ./
+COPY shared/package.json shared/
 COPY control-plane/console/package.json control-plane/console/
 RUN npm ci --workspace control-plane/console --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
+COPY shared/tsconfig.json shared/
+COPY shared/src shared/src
 COPY control-plane/console control-plane/console
 RUN npm run build --workspace control-plane/console
 
@@ -26,17 +35,15 @@ FROM node:24-bookworm-slim
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* /home/node \
   && chmod go-w /var/tmp /run/lock \
   && mkdir -m 1777 /var/lib/svault
-COPY --from=modules /svault /svault
 COPY LICENSE /svault/
-COPY shared/src /svault/shared/src
-COPY server-kit/src /svault/server-kit/src
-COPY control-plane/src /svault/control-plane/src
+COPY control-plane/package.json /svault/control-plane/
+COPY --from=built /program /svault/control-plane/dist
 COPY --from=console /svault/control-plane/console/dist/site /svault/control-plane/console/dist/site
 # What Node compiles of the program is kept for each start, which takes it two thirds of the time. It is for the user node;
 # any other one does without.
 ENV NODE_COMPILE_CACHE=/svault/compiled
 RUN install -d -o node /svault/compiled \
-  && setpriv --reuid node --regid node --clear-groups node /svault/control-plane/src/main.ts --help > /dev/null \
+  && setpriv --reuid node --regid node --clear-groups node /svault/control-plane/dist/main.js --help > /dev/null \
   && chown -R root:root /svault/compiled && chmod -R a+rX,a-w /svault/compiled
 ENV NODE_ENV=production \
   SV_LISTEN=0.0.0.0:8080
@@ -47,4 +54,4 @@ VOLUME /var/lib/svault
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SV_LISTEN.split(':').pop()}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/svault/control-plane/src/main.ts"]
+ENTRYPOINT ["node", "/svault/control-plane/dist/main.js"]

@@ -5,25 +5,42 @@ FROM node:24-bookworm-slim AS modules
 WORKDIR /svault
 COPY package.json package-lock.json ./
 COPY shared/package.json shared/
+COPY compose/package.json compose/
+# No script of a package runs: what is native comes ready-made inside the packages.
+RUN npm ci --workspace compose --omit=dev --ignore-scripts --no-audit --no-fund
+COPY compose/images/remove-unused.sh ./
+RUN sh remove-unused.sh /svault && rm remove-unused.sh
+
+FROM node:24-bookworm-slim AS built
+WORKDIR /svault
+COPY package.json package-lock.json ./
+COPY shared/package.json shared/
 COPY server-kit/package.json server-kit/
 COPY control-plane/package.json control-plane/
 COPY webhook/package.json webhook/
-COPY compose/package.json compose/
-# No script of a package runs: what is native comes ready-made inside the packages.
-RUN npm ci --workspace control-plane --workspace webhook --workspace compose --omit=dev --ignore-scripts --no-audit --no-fund
+COPY scripts/packing/package.json scripts/packing/
+RUN npm ci --workspace control-plane --workspace webhook --workspace scripts/packing --omit=dev --ignore-scripts --no-audit --no-fund
+COPY scripts/build-programs.ts scripts/
+COPY scripts/packing scripts/packing
 COPY compose/images/remove-unused.sh ./
-RUN sh remove-unused.sh && rm remove-unused.sh
+COPY shared/src shared/src
+COPY server-kit/src server-kit/src
+COPY control-plane/src control-plane/src
+COPY webhook/src webhook/src
+RUN for each in control-plane webhook; do \
+    node scripts/build-programs.ts $each /programs/$each/dist \
+      && sh remove-unused.sh /programs/$each/dist \
+      && cp $each/package.json /programs/$each || exit; \
+  done
 
 FROM node:24-bookworm-slim
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* /home/node \
   && chmod go-w /var/tmp /run/lock \
   && for each in control-plane webhook; do install -d -m 700 -o node -g node /keys/$each; done
 COPY --from=modules /svault /svault
+COPY --from=built /programs /svault
 COPY LICENSE /svault/
 COPY shared/src /svault/shared/src
-COPY server-kit/src /svault/server-kit/src
-COPY control-plane/src /svault/control-plane/src
-COPY webhook/src /svault/webhook/src
 COPY compose/src /svault/compose/src
 ENV NODE_ENV=production
 WORKDIR /tmp

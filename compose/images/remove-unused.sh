@@ -1,12 +1,12 @@
 #!/bin/sh
-# Takes out of every node_modules under /svault what no running program reads: ready-made libraries of other platforms, the
+# remove-unused.sh FOLDER: takes out of every node_modules under it what no running program reads: ready-made libraries of other platforms, the
 # sources that they were made from, declarations and other TypeScript, which Node takes from no package, source maps, tests
 # and manuals. Licences stay.
 set -eu
-cd /svault
+cd "$1"
 
 keep="linux-$(node -p process.arch).node"
-find node_modules/better-sqlite3/prebuilds -type f ! -name "$keep" -delete
+[ ! -e node_modules/better-sqlite3 ] || find node_modules/better-sqlite3/prebuilds -type f ! -name "$keep" -delete
 rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/src node_modules/node-addon-api
 # The C library of this image is glibc.
 rm -rf node_modules/@node-rs/*-musl

@@ -134,7 +134,7 @@ Then open ${webhookUrl}/bind and enter the set-up token, which is in \`secrets/s
 have a link printed that needs no token, and open it where you are signed in to the control plane as an admin:
 
 \`\`\`sh
-docker compose exec -T webhook node /svault/webhook/src/main.ts bind-link
+docker compose exec -T webhook node /svault/webhook/dist/main.js bind-link
 \`\`\``,
     stop: 'docker compose stop',
     startAgain: 'docker compose up -d --wait',

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => webhook?.remove());
 
 async function bindLink(): Promise<string> {
-  const { output } = await webhook.run('node', '/svault/webhook/src/main.ts', 'bind-link');
+  const { output } = await webhook.run('node', '/svault/webhook/dist/main.js', 'bind-link');
   const [link] = /http\S+\/vault\/webhook-bind\?\S+/.exec(output) ?? [];
   if (link === undefined) throw new Error(output);
   return link;

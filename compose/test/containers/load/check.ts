@@ -181,7 +181,7 @@ async function brokenLogs({ scale }: World): Promise<readonly string[]> {
   const controlPlane = await scale.service('control-plane-1');
   const { exitCode, output } = await controlPlane.run(
     'node',
-    '/svault/control-plane/src/main.ts',
+    '/svault/control-plane/dist/main.js',
     'audit',
     'verify',
   );

@@ -51,7 +51,7 @@ test('every step of the demo does what it should, at all three endpoints and to 
       run: async (name: keyof typeof machines, ...words: string[]) => {
         const { exitCode, output } = await machines[name].run(
           'node',
-          `/svault/${name}/src/main.ts`,
+          `/svault/${name}/dist/main.js`,
           ...words,
         );
         if (exitCode !== 0) throw new Error(output);

@@ -115,7 +115,7 @@ test.each(['control-plane', 'webhook'])(
     for (const program of ['control-plane', 'webhook']) {
       const { exitCode, output } = await (
         await pair.service(program)
-      ).run('node', `/svault/${program}/src/main.ts`, 'audit', 'verify');
+      ).run('node', `/svault/${program}/dist/main.js`, 'audit', 'verify');
       expect(exitCode, output).toBe(0);
     }
   },

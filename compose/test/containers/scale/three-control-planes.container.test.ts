@@ -139,7 +139,7 @@ describe('a change at one applies to all', () => {
     for (const endpoint of endpoints.direct)
       expect((await done(bearer(endpoint, scale.adminKey)('GET', query))).items).toHaveLength(20);
     for (const name of CONTROL_PLANES) {
-      const main = '/svault/control-plane/src/main.ts';
+      const main = '/svault/control-plane/dist/main.js';
       const { exitCode, output } = await (await scale.service(name)).run('node', main, 'audit', 'verify');
       expect([name, exitCode, output]).toEqual([name, 0, expect.stringContaining('intact')]);
     }

@@ -82,7 +82,7 @@ export async function startWebhookElsewhere(options: {
       proxy,
       network: network.getName(),
       subcommand: async (...words) => {
-        const { exitCode, output } = await webhook.run('node', '/svault/webhook/src/main.ts', ...words);
+        const { exitCode, output } = await webhook.run('node', '/svault/webhook/dist/main.js', ...words);
         if (exitCode !== 0) throw new Error(`webhook ${words.join(' ')} exited with ${exitCode}: ${output}`);
         return output;
       },

@@ -131,6 +131,6 @@ test('a backup restores what was stored into an empty volume, without a new bind
   expect(await late.fetched()).not.toBe(late.value);
   const { exitCode, output } = await (
     await webhook()
-  ).run('node', '/svault/webhook/src/main.ts', 'audit', 'verify');
+  ).run('node', '/svault/webhook/dist/main.js', 'audit', 'verify');
   expect(exitCode, output).toBe(0);
 });
