@@ -10,5 +10,4 @@ if (process.env['NODE_COMPILE_CACHE'] === undefined && 'enableCompileCache' in n
   if (folder !== undefined) nodeModules.enableCompileCache(folder);
 }
 // Loaded after that, so that its code is kept.
-const { main } = await import('./main.ts');
-await main();
+void import('./main.ts').then(({ main }) => main());

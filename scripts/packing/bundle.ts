@@ -42,7 +42,7 @@ export async function bundle(folder: string, options: BuildOptions): Promise<rea
 export async function bundleCommand(
   folder: string,
   into: string,
-  { main, becomes }: { readonly main: string; readonly becomes: string },
+  { main, becomes, ...options }: { readonly main: string; readonly becomes: string } & BuildOptions,
 ): Promise<void> {
   const mainAsFile: Plugin = {
     name: 'main-as-file',
@@ -58,6 +58,7 @@ export async function bundleCommand(
     format: 'esm',
     banner: { js: CHECK_NODE },
     plugins: [mainAsFile],
+    ...options,
   });
 }
 
