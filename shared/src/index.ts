@@ -50,7 +50,7 @@ export {
   verifySignatureHead,
 } from './signing/verify.ts';
 export type { ParsedSignature, SignaturePolicy } from './signing/verify.ts';
-export { authorityOf, parseWebhookUrl, signedPath } from './signing/webhook-address.ts';
+export { authorityOf, parseWebhookUrl, signedPath, signedTarget } from './signing/webhook-address.ts';
 export type {
   WebhookAddress,
   WebhookAddressRefusalReason,

@@ -110,5 +110,7 @@ const trafficOf = (operation: Operation): 'agent_credentials' | 'mcp_handshake' 
   operation.kind === 'admission' ? operation.traffic : 'agent_credentials';
 
 /** ISO 8601 of the access token or the grant, whichever expires first; null where neither does. */
-const earliestExpiry = ({ credentialExpiresAt, grantExpiresAt }: AgentSubject): string | null =>
-  [credentialExpiresAt, grantExpiresAt].filter((time) => time !== null).toSorted()[0] ?? null;
+function earliestExpiry({ credentialExpiresAt, grantExpiresAt }: AgentSubject): string | null {
+  if (credentialExpiresAt === null || grantExpiresAt === null) return credentialExpiresAt ?? grantExpiresAt;
+  return credentialExpiresAt < grantExpiresAt ? credentialExpiresAt : grantExpiresAt;
+}

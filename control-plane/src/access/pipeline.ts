@@ -118,16 +118,16 @@ async function retryOnConflict<Decision>(attempt: () => Promise<Decision | undef
  * decision counts only those that are new or whose limit or window changed.
  */
 export function countOnce(limiter: Limiter): (admission: Admission) => Promise<LimiterVerdict> {
-  let counted: Set<string> | undefined;
+  let counted: Counter[] | undefined;
 
   const takeNew = async (
     { vaultId, extraCounters }: Admission,
-    known: Set<string>,
+    known: Counter[],
   ): Promise<LimiterVerdict> => {
-    for (const counter of extraCounters.filter((each) => !known.has(identityOf(each)))) {
+    for (const counter of extraCounters.filter((each) => !known.some((one) => isSame(one, each)))) {
       const verdict = await limiter.take(counter, vaultId);
       if (!verdict.allowed) return { ...verdict, key: counter.key };
-      known.add(identityOf(counter));
+      known.push(counter);
     }
     return { allowed: true };
   };
@@ -135,10 +135,11 @@ export function countOnce(limiter: Limiter): (admission: Admission) => Promise<L
   return async (admission) => {
     if (counted !== undefined) return takeNew(admission, counted);
     const verdict = await limiter.admit(admission);
-    if (verdict.allowed) counted = new Set(admission.extraCounters.map(identityOf));
+    if (verdict.allowed) counted = [...admission.extraCounters];
     return verdict;
   };
 }
 
 /** An updated rule keeps its key. */
-const identityOf = ({ key, limit, windowMs }: Counter): string => `${key} ${limit} ${windowMs}`;
+const isSame = (one: Counter, other: Counter): boolean =>
+  one.key === other.key && one.limit === other.limit && one.windowMs === other.windowMs;

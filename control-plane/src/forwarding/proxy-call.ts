@@ -3,11 +3,10 @@ import {
   type Clock,
   type WebhookErrorCode,
   answerFieldsThatTravel,
-  authorityOf,
   isWebhookErrorCode,
   parseWireObject,
   signRequest,
-  signedPath,
+  signedTarget,
 } from '@svault/shared';
 import {
   type AnswerHead,
@@ -65,8 +64,7 @@ export function createProxyCall(options: {
     const ticket = tickets.proxy(vaultId, webhook, about);
     const signed = signRequest({
       method: 'POST',
-      authority: authorityOf(url),
-      path: signedPath(url, PATH),
+      ...signedTarget(url, PATH),
       // Sent without a body as well (PROTOCOL.md section 5.6), since upstreams may check it.
       headers: { ...(contentType !== undefined && { 'content-type': contentType }), 'sv-ticket': ticket },
       body,

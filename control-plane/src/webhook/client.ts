@@ -2,11 +2,10 @@ import {
   type Clock,
   type HmacKey,
   JsonRefused,
-  authorityOf,
   isWebhookErrorCode,
   parseWireObject,
   signRequest,
-  signedPath,
+  signedTarget,
   utf8,
 } from '@svault/shared';
 import { type Egress, EgressFailed, EgressRefused, type EgressResponse } from '@svault/shared/egress';
@@ -51,8 +50,7 @@ export function createSignedClient({ egress, clock }: { readonly egress: Egress;
       const nowMs = clock.now();
       const signed = {
         method: 'POST',
-        authority: authorityOf(url),
-        path: signedPath(url, path),
+        ...signedTarget(url, path),
         body,
         key,
         nowMs,

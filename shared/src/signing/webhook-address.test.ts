@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { authorityOf, parseWebhookUrl, signedPath } from './webhook-address.ts';
+import { authorityOf, parseWebhookUrl, signedPath, signedTarget } from './webhook-address.ts';
 
 describe('the address of a webhook', () => {
   it.each([
@@ -21,6 +21,7 @@ describe('the address of a webhook', () => {
     expect(parseWebhookUrl(text)).toEqual({ ok: true, url, authority, pathPrefix });
     expect(authorityOf(text)).toBe(authority);
     expect(signedPath(text, '/v1/health')).toBe(`${pathPrefix}/v1/health`);
+    expect(signedTarget(text, '/v1/health')).toEqual({ authority, path: `${pathPrefix}/v1/health` });
   });
 
   it.each([
@@ -56,5 +57,6 @@ describe('the address of a webhook', () => {
     expect(parseWebhookUrl(text)).toEqual({ ok: false, reason });
     expect(() => authorityOf(text)).toThrow(RangeError);
     expect(() => signedPath(text, '/v1/health')).toThrow(RangeError);
+    expect(() => signedTarget(text, '/v1/health')).toThrow(RangeError);
   });
 });

@@ -53,6 +53,15 @@ export function signedPath(webhookUrl: string, endpointPath: string): string {
   return addressOf(webhookUrl).pathPrefix + endpointPath;
 }
 
+/** `@authority` and `@path` of an endpoint, by one look at the address. @throws RangeError */
+export function signedTarget(
+  webhookUrl: string,
+  endpointPath: string,
+): { readonly authority: string; readonly path: string } {
+  const { authority, pathPrefix } = addressOf(webhookUrl);
+  return { authority, path: pathPrefix + endpointPath };
+}
+
 function addressOf(webhookUrl: string): WebhookAddress {
   const address = parseWebhookUrl(webhookUrl);
   if (!address.ok) throw new RangeError(`not a webhook's address: ${address.reason}`);
