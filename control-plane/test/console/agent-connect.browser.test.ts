@@ -79,7 +79,7 @@ test.skipIf(!hasCurl || !hasPython)(
   async () => {
     const agent = await agentOn(own.service.pair);
     const curl = await textsFor(agent, 'curl');
-    await own.page.getByText('The agent has no grant yet').waitFor();
+    await own.page.getByText('This agent can fetch nothing yet.').waitFor();
     expect(await run(curl.join('\n'))).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('NO_GRANT'),
@@ -117,8 +117,8 @@ describe('the MCP configuration', () => {
   }
 
   test.each([
-    ['Cursor', 'mcpServers', '${env:SVAULT_KEY}'],
-    ['VS Code', 'servers', '${input:svault}'],
+    ['Cursor', 'mcpServers', /\$\{env:SVAULT_KEY\}/],
+    ['VS Code', 'servers', /\$\{input:svault-builder-\d+\}/],
   ])('of %s lets it in with the key', async (program, member, placeholder) => {
     const agent = await mcpAgent();
     const texts = await textsFor(agent, program, 'With the key');
@@ -170,7 +170,11 @@ describe('the MCP configuration', () => {
 describe('every line of a text is in the guide', () => {
   /** How a text of the page is about something else than the example of the guide. */
   const asInGuide = (line: string): string =>
-    line.trim().replace('service=github', 'service=npm').replaceAll('CREDENTIAL', 'NODE_AUTH_TOKEN');
+    line
+      .trim()
+      .replace('service=github', 'service=npm')
+      .replaceAll('CREDENTIAL', 'NODE_AUTH_TOKEN')
+      .replaceAll(/svault-builder-\d+/g, 'svault-ci');
 
   test.each<
     [program: string, by: 'as it is' | 'With the key', page: string, but: (key: string) => readonly string[]]
@@ -217,6 +221,5 @@ describe('every line of a text is in the guide', () => {
     const text = guide(page).replaceAll(/https:\/\/svault\.example\.org|\$SVAULT_BASE_URL/g, own.address(''));
     expect(lines.map(asInGuide).filter((line) => !text.includes(line))).toEqual(but(agent.apiKey));
     expect(lines.length).toBeGreaterThan(but(agent.apiKey).length);
-    expect(await own.page.getByText(/^docs\/guides\/[a-z-]+\.md$/).count()).toBe(1);
   });
 });

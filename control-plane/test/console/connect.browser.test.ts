@@ -55,14 +55,18 @@ describe('Connect', () => {
     await own.page.getByRole('link', { name: 'Connect', exact: true }).click();
     await own.page.getByRole('heading', { name: 'Let Claude Code in' }).waitFor();
     const command = `claude mcp add --scope user --transport http svault ${own.address('/api/agents/mcp')}`;
-    expect(await own.page.getByRole('group', { name: 'Add the MCP server', exact: true }).textContent()).toBe(
-      command,
-    );
+    expect(
+      await own.page
+        .getByRole('group', { name: 'Add the MCP server, in a terminal', exact: true })
+        .textContent(),
+    ).toBe(command);
     await own.page.getByText('No proxy yet.').waitFor();
     await own.expectSound('connect-empty');
     await own.page.getByRole('radio', { name: 'With the key of an agent' }).check({ force: true });
     expect(
-      await own.page.getByRole('group', { name: 'Add the MCP server with the key' }).textContent(),
+      await own.page
+        .getByRole('group', { name: 'Add the MCP server with the key, in a terminal' })
+        .textContent(),
     ).toContain(`${command} --header "Authorization: Bearer $KEY"`);
     await own.page.getByRole('radio', { name: 'VS Code' }).check({ force: true });
     await own.page.getByRole('heading', { name: 'Let VS Code in' }).waitFor();
@@ -85,7 +89,7 @@ describe('Connect', () => {
     const key = (await own.page.getByRole('group', { name: 'Its key' }).textContent()) ?? '';
     expect(key).toMatch(/^mcp_/);
     const command = await own.page
-      .getByRole('group', { name: 'Add the MCP server', exact: true })
+      .getByRole('group', { name: 'Add the MCP server, in a terminal', exact: true })
       .textContent();
     expect(command).toContain(`MCP_KEY=${key}\n`);
     expect(command).toContain(own.address('/api/proxy/mcp'));
@@ -113,6 +117,32 @@ describe('Connect', () => {
     await own.page.getByRole('heading', { name: 'Connect', exact: true }).waitFor();
     await own.page.getByText('The proxy is deleted.').waitFor();
     expect(await own.page.getByRole('link', { name }).count()).toBe(0);
+  });
+
+  test('says of a host that is not sealed that each call would fail, while the credential is chosen', async () => {
+    const serviceName = uniqueName('s');
+    await store(serviceName);
+    await own.open('/connect/new');
+    await field('MCP server').fill('https://other.example.com/mcp');
+    await field('Credential').fill(serviceName);
+    await own.page.getByText('--allow-host other.example.com').waitFor();
+    await field('MCP server').fill(upstream.url);
+    await own.page.getByText('Each call would fail').waitFor({ state: 'detached' });
+  });
+
+  test('gives each proxy an input of its own in VS Code, which asks for a key once for each of them', async () => {
+    const inputs: string[] = [];
+    for (const name of [uniqueName('proxy'), uniqueName('proxy'), 'прокси']) {
+      const { proxy } = await makeProxy({ name, serviceName: 'x' });
+      await own.open(`/connect/${proxy.id}`);
+      await own.page.getByRole('radio', { name: 'VS Code' }).check({ force: true });
+      const text = (await own.page.locator('main pre').first().textContent()) ?? '';
+      const [id] = (JSON.parse(text) as { inputs: { id: string }[] }).inputs.map((input) => input.id);
+      expect(text).toContain(`\${input:${id}}`);
+      inputs.push(id ?? '');
+    }
+    expect(new Set(inputs).size).toBe(3);
+    own.expectComplaints('status of 404');
   });
 
   test('says beside each field what is wrong with it, keeps what was typed, and creates nothing', async () => {
@@ -197,7 +227,9 @@ describe('Connect', () => {
     await own.page.getByRole('link', { name: HOSTILE_NAMES[0] }).click();
     await own.page.getByRole('heading', { name: HOSTILE_NAMES[0] }).waitFor();
     expect(
-      await own.page.getByRole('group', { name: 'Add the MCP server', exact: true }).textContent(),
+      await own.page
+        .getByRole('group', { name: 'Add the MCP server, in a terminal', exact: true })
+        .textContent(),
     ).toContain('--transport http b-onload-alert-1-amp http');
     expect(await own.page.locator('main b').count()).toBe(0);
     await own.expectSound('connect-hostile-proxy');

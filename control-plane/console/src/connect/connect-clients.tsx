@@ -13,12 +13,12 @@ export function ConnectClients() {
   const [byKey, setByKey] = useState(false);
   const client = MCP_CLIENTS.find((one) => one.id === id);
   if (client === undefined) return null;
-  const facts = { origin: window.location.origin, key: 'svagent_…', service: '' };
+  const facts = { origin: window.location.origin, key: 'svagent_…', service: '', agent: '' };
   return (
     <Section id="clients" title={`Let ${client.name} in`}>
       <p className="mt-1 text-dim">
-        It acts as an agent of yours, and fetches what that agent is granted. Choose one that has MCP on, in{' '}
-        <Link to="/agents">Agents</Link>.
+        It acts as an agent of yours: the program itself fetches the credentials that the agent is granted.
+        Choose one that has MCP on, in <Link to="/agents">Agents</Link>.
       </p>
       <div className="mt-3 grid grid-cols-[minmax(0,1fr)] gap-4">
         <div className="flex flex-wrap gap-x-8 gap-y-3">

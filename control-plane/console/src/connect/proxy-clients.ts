@@ -1,3 +1,4 @@
+import { keyInput, slugOf } from '../parts/slug.ts';
 import type { Step } from '../parts/steps.tsx';
 
 /** Address at which MCP clients call a proxy, or the control plane's own tools. */
@@ -19,12 +20,8 @@ interface ProxyClient {
   readonly steps: (facts: ProxyFacts) => readonly Step[];
 }
 
-/** A name that clients take for a server: a word of a command, and a member of JSON. */
-const serverName = (name: string): string =>
-  name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '') || 'svault-proxy';
+/** A name that clients take for a server. */
+const serverName = (name: string): string => slugOf(name) || 'svault-proxy';
 
 const json = (value: unknown): string => JSON.stringify(value, undefined, 2);
 
@@ -54,11 +51,11 @@ export const PROXY_CLIENTS: readonly ProxyClient[] = [
     name: 'Claude Code',
     steps: (facts) => [
       {
-        says: 'Add the MCP server',
+        says: 'Add the MCP server, in a terminal',
         text: `MCP_KEY=${facts.key ?? NO_KEY}
 claude mcp add --scope user --transport http ${serverName(facts.name)} ${proxyAddress()} --header "Authorization: Bearer $MCP_KEY"`,
       },
-      { says: 'See that it connects', text: 'claude mcp list' },
+      { says: 'See that it connects, in a terminal', text: 'claude mcp list' },
     ],
   },
   {
@@ -79,8 +76,15 @@ claude mcp add --scope user --transport http ${serverName(facts.name)} ${proxyAd
       {
         says: 'Put this into .vscode/mcp.json. VS Code asks for the key once',
         text: json({
-          inputs: [{ id: 'svault', type: 'promptString', description: 'svault key', password: true }],
-          servers: { [serverName(facts.name)]: serverEntry('${input:svault}') },
+          inputs: [
+            {
+              id: keyInput(facts.name),
+              type: 'promptString',
+              description: `svault key of ${facts.name}`,
+              password: true,
+            },
+          ],
+          servers: { [serverName(facts.name)]: serverEntry(`\${input:${keyInput(facts.name)}}`) },
         }),
       },
       { says: 'Paste the key when VS Code asks', text: facts.key ?? NO_KEY },

@@ -4,6 +4,7 @@ import { ApiFailure, Problem, answerOf, api } from '../api/client.ts';
 import { credentialNamesQuery } from '../api/queries.ts';
 import { CheckField, SelectField, TextAreaField, TextField, textOf } from '../parts/form.tsx';
 import { usePaused } from '../parts/use-paused.ts';
+import { destinationProblemOf } from './destination.ts';
 import { type Proxy, agentNamesQuery } from './queries.ts';
 
 const KINDS = [
@@ -21,6 +22,7 @@ export function ProxyFields(props: {
 }) {
   const { proxy, agentName = '' } = props;
   const [kind, setKind] = useState<Proxy['upstreamAuthType']>(proxy?.upstreamAuthType ?? 'Token');
+  const [upstreamUrl, setUpstreamUrl] = useState(proxy?.upstreamUrl ?? '');
   return (
     <>
       <TextField
@@ -41,6 +43,7 @@ export function ProxyFields(props: {
         maxLength={2_048}
         defaultValue={proxy?.upstreamUrl}
         check={addressProblem}
+        onChange={({ target }) => setUpstreamUrl(target.value)}
       />
       {proxy === undefined && (
         <SelectField
@@ -52,7 +55,7 @@ export function ProxyFields(props: {
       )}
       {kind === 'Token' && (
         <>
-          <CredentialField defaultValue={proxy?.serviceName} />
+          <CredentialField defaultValue={proxy?.serviceName} upstreamUrl={upstreamUrl} />
           <CheckField
             name="allowMissing"
             label="Allow a name that no credential has yet"
@@ -90,10 +93,20 @@ function addressProblem(text: string): string | undefined {
   return undefined;
 }
 
-function CredentialField({ defaultValue }: { readonly defaultValue: string | undefined }) {
+function CredentialField(props: {
+  readonly defaultValue: string | undefined;
+  /** Where the credential would go. */
+  readonly upstreamUrl: string;
+}) {
+  const { defaultValue, upstreamUrl } = props;
   const list = useId();
-  const [typed, setTyped] = useState('');
+  const [typed, setTyped] = useState(defaultValue ?? '');
   const { data } = useQuery(credentialNamesQuery(usePaused(typed)));
+  const held = data?.items.find(({ serviceName }) => serviceName === typed)?.webhook;
+  const problem =
+    held && !held.empty && URL.canParse(upstreamUrl)
+      ? destinationProblemOf({ upstreamUrl }, typed, held)
+      : undefined;
   return (
     <>
       <TextField
@@ -104,6 +117,13 @@ function CredentialField({ defaultValue }: { readonly defaultValue: string | und
         list={list}
         defaultValue={defaultValue}
         onChange={({ target }) => setTyped(target.value)}
+        hint={
+          problem && (
+            <span className="text-warn">
+              Each call would fail: {problem.text} In a terminal: <code>{problem.command}</code>
+            </span>
+          )
+        }
       />
       <datalist id={list}>
         {data?.items.map(({ serviceName }) => (

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import { agentQuery } from '../api/queries.ts';
 import { List, ROW_LINK, SearchFilter } from '../parts/list.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
@@ -33,8 +34,8 @@ export function ConnectScreen() {
           </div>
         </div>
         <p className="mt-2 text-dim">
-          A proxy gives a client the tools of an MCP server. The credential is put into each call on the way,
-          and the client never has it.
+          A proxy gives a client the tools of another MCP server: the credential is put into each call on the
+          way, and the program never has it.
         </p>
         <List
           name="proxies"
@@ -56,7 +57,7 @@ export function ConnectScreen() {
 }
 
 function Line({ proxy }: { readonly proxy: Proxy }) {
-  const { id, name, upstreamUrl, serviceName, status, lastUsedAt } = proxy;
+  const { id, name, upstreamUrl, serviceName, agentId, status, lastUsedAt } = proxy;
   return (
     <>
       <div className="min-w-0 wrap-anywhere">
@@ -66,11 +67,7 @@ function Line({ proxy }: { readonly proxy: Proxy }) {
         <p className="text-sm text-dim">{upstreamUrl}</p>
       </div>
       <p className="min-w-0 wrap-anywhere">
-        {serviceName === undefined ? (
-          <span className="text-dim">Session of an agent</span>
-        ) : (
-          <bdi>{serviceName}</bdi>
-        )}
+        {serviceName === undefined ? <SessionOf agentId={agentId} /> : <bdi>{serviceName}</bdi>}
       </p>
       <p>
         <ProxyStatus of={status} />
@@ -80,6 +77,13 @@ function Line({ proxy }: { readonly proxy: Proxy }) {
         <Time at={lastUsedAt} />
       </p>
     </>
+  );
+}
+
+function SessionOf({ agentId = '' }: { readonly agentId: string | undefined }) {
+  const { data } = useQuery({ ...agentQuery(agentId), enabled: agentId !== '' });
+  return (
+    <span className="text-dim">Session of {data === undefined ? 'an agent' : <bdi>{data.name}</bdi>}</span>
   );
 }
 

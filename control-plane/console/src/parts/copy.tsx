@@ -24,7 +24,7 @@ export function Snippet({ text, what }: { readonly text: string; readonly what: 
         tabIndex={0}
         role="group"
         aria-label={what}
-        className="max-h-96 min-w-0 grow overflow-auto rounded-md border border-line bg-ground px-3 py-2 text-sm"
+        className="max-h-96 min-w-0 grow overflow-auto rounded-md max-sm:wrap-anywhere max-sm:whitespace-pre-wrap border border-line bg-ground px-3 py-2 text-sm"
       >
         <code>{text}</code>
       </pre>

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
-import { grantsQuery } from '../../api/queries.ts';
+import { grantsQuery, overviewQuery } from '../../api/queries.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { OneTimeValue } from '../../parts/copy.tsx';
 import { Steps } from '../../parts/steps.tsx';
@@ -45,7 +46,7 @@ export function Connect(props: { readonly agent: Schemas['Agent']; readonly apiK
   const client = CLIENTS.find(({ id }) => id === clientId);
   if (client === undefined) return null;
   const service = chosen !== undefined && services.includes(chosen) ? chosen : (services[0] ?? 'github');
-  const facts = { origin: window.location.origin, key: apiKey, service };
+  const facts = { origin: window.location.origin, key: apiKey, service, agent: agent.name };
   const steps = byKey && client.withKey ? client.withKey(facts) : client.steps(facts);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
@@ -73,11 +74,46 @@ export function Connect(props: { readonly agent: Schemas['Agent']; readonly apiK
       ) : (
         <ServiceChoice services={services} value={service} onChange={setChosen} />
       )}
+      <Fetchable agent={agent} grants={grants} />
       <Steps steps={steps} />
-      <p className="text-sm text-dim">
-        More: <code>docs/guides/{client.guide}.md</code>
-      </p>
     </div>
+  );
+}
+
+/** How many credentials are named. */
+const NAMED = 5;
+
+/** What the program will be able to fetch. */
+function Fetchable(props: {
+  readonly agent: Schemas['Agent'];
+  readonly grants: { readonly items: readonly Schemas['Grant'][]; readonly nextCursor?: string } | undefined;
+}) {
+  const { agent, grants } = props;
+  const { data: locked } = useQuery({ ...overviewQuery, select: ({ vault }) => vault.locked });
+  if (grants === undefined) return null;
+  const live = grants.items.filter(({ status }) => status === 'active');
+  const isMore = live.length > NAMED || grants.nextCursor !== undefined;
+  return (
+    <p className={live.length === 0 ? 'text-warn' : 'wrap-anywhere'}>
+      {live.length === 0 ? (
+        'This agent can fetch nothing yet.'
+      ) : (
+        <>
+          This agent can fetch{' '}
+          {live.slice(0, NAMED).map(({ serviceName }, index) => (
+            <span key={serviceName}>
+              {index > 0 && ', '}
+              <bdi className="font-medium">{serviceName}</bdi>
+            </span>
+          ))}
+          {isMore && ' and more'}
+          {locked && <span className="text-warn"> once the vault is unlocked</span>}.
+        </>
+      )}{' '}
+      <Link to="/agents/$id" params={{ id: agent.id }} search={{ tab: 'access' }}>
+        Grant access
+      </Link>
+    </p>
   );
 }
 
@@ -98,12 +134,7 @@ function ServiceChoice(props: {
   readonly onChange: (service: string) => void;
 }) {
   const { services, value, onChange } = props;
-  if (services.length === 0)
-    return (
-      <p className="text-warn">
-        The agent has no grant yet: these fetch <code>{value}</code> once you grant it.
-      </p>
-    );
+  if (services.length === 0) return null;
   return (
     <label className="grid justify-items-start gap-1">
       <span className="text-sm text-dim">Credential</span>

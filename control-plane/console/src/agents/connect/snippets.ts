@@ -1,5 +1,6 @@
 import nodeProgram from './agent.mjs.txt?raw';
 import pythonProgram from './agent.py.txt?raw';
+import { keyInput } from '../../parts/slug.ts';
 import type { Step } from '../../parts/steps.tsx';
 
 /** What a snippet is about. */
@@ -9,14 +10,14 @@ export interface SnippetFacts {
   /** The key of the agent, or what stands for it. */
   readonly key: string;
   readonly service: string;
+  /** Of the agent; empty where none is chosen. */
+  readonly agent: string;
 }
 
 /** A program that can act as an agent, and how it is let in. The same texts are in `docs/guides`; a test compares them. */
 export interface Client {
   readonly id: string;
   readonly name: string;
-  /** Page of the documentation. */
-  readonly guide: string;
   /** The client calls the MCP server, so the agent must have MCP on. */
   readonly mcp: boolean;
   readonly steps: (facts: SnippetFacts) => readonly Step[];
@@ -38,15 +39,14 @@ const CLAUDE_ADD = 'claude mcp add --scope user --transport http svault';
 const claudeCode: Client = {
   id: 'claude-code',
   name: 'Claude Code',
-  guide: 'claude-code',
   mcp: true,
   steps: (facts) => [
-    { says: 'Add the MCP server', text: `${CLAUDE_ADD} ${mcpAddress(facts)}` },
+    { says: 'Add the MCP server, in a terminal', text: `${CLAUDE_ADD} ${mcpAddress(facts)}` },
     { says: `In Claude Code run /mcp and choose svault. ${ALLOW}` },
   ],
   withKey: (facts) => [
     {
-      says: 'Add the MCP server with the key',
+      says: 'Add the MCP server with the key, in a terminal',
       text: `KEY=${facts.key}\n${CLAUDE_ADD} ${mcpAddress(facts)} --header "Authorization: Bearer $KEY"`,
     },
   ],
@@ -55,7 +55,6 @@ const claudeCode: Client = {
 const cursor: Client = {
   id: 'cursor',
   name: 'Cursor',
-  guide: 'cursor-and-vscode',
   mcp: true,
   steps: (facts) => [
     {
@@ -77,7 +76,6 @@ const cursor: Client = {
 const vsCode: Client = {
   id: 'vs-code',
   name: 'VS Code',
-  guide: 'cursor-and-vscode',
   mcp: true,
   steps: (facts) => [
     {
@@ -89,9 +87,9 @@ const vsCode: Client = {
   withKey: (facts) => [
     {
       says: 'Put this into .vscode/mcp.json. VS Code asks for the key once',
-      text: `{ "inputs": [{ "id": "svault", "type": "promptString", "description": "svault key", "password": true }],
+      text: `{ "inputs": [{ "id": "${keyInput(facts.agent)}", "type": "promptString", "description": "svault key", "password": true }],
   "servers": { "svault": { "type": "http", "url": "${mcpAddress(facts)}",
-    "headers": { "Authorization": "Bearer \${input:svault}" } } } }`,
+    "headers": { "Authorization": "Bearer \${input:${keyInput(facts.agent)}}" } } } }`,
     },
     { says: 'Paste the key when VS Code asks', text: facts.key },
   ],
@@ -111,7 +109,6 @@ const environment = ({ origin, key }: SnippetFacts): string => `SVAULT_BASE_URL=
 const python: Client = {
   id: 'python',
   name: 'Python',
-  guide: 'python-agent',
   mcp: false,
   steps: (facts) => [
     {
@@ -128,7 +125,6 @@ print("Fetched", token["serviceName"])
 const node: Client = {
   id: 'node',
   name: 'Node',
-  guide: 'node-agent',
   mcp: false,
   steps: (facts) => [
     {
@@ -158,7 +154,6 @@ const fetchLines = (facts: SnippetFacts, variable: string): readonly string[] =>
 const curl: Client = {
   id: 'curl',
   name: 'curl',
-  guide: 'other-languages',
   mcp: false,
   steps: (facts) => [
     { says: 'Set the key', text: `SVAULT_KEY=${facts.key}` },
@@ -172,7 +167,6 @@ const curl: Client = {
 const ci: Client = {
   id: 'ci',
   name: 'GitHub Actions',
-  guide: 'ci',
   mcp: false,
   steps: (facts) => [
     { says: 'Put the key into the secrets of the repository, as SVAULT_KEY', text: facts.key },
