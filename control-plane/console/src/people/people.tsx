@@ -25,9 +25,11 @@ const membersQuery = (page: { readonly name?: string; readonly cursor?: string }
   });
 
 const ROLES = [
-  ['member', 'Member: agents, grants, policies, the log, locking the vault'],
-  ['admin', 'Admin: everything, also credentials, the webhook and people'],
+  ['member', 'Member'],
+  ['admin', 'Admin'],
 ] as const;
+const ROLE_HINT =
+  'A member manages agents, grants, policies and proxies, adds credentials, reads the log and locks the vault. Only an admin changes, replaces or deletes a credential, unlocks the vault, and manages the webhook, providers and people.';
 
 /** A link that signs somebody in once, to be handed to them. */
 interface Invitation {
@@ -38,9 +40,19 @@ interface Invitation {
 
 /** The people of the account with their roles, and the keys of programs. For admins. */
 export function People() {
+  const { data: me } = useQuery(meQuery);
+  if (me === undefined) return null;
+  if (me.role === 'admin') return <PeopleOfAdmin me={me} />;
+  return (
+    <Screen title="People">
+      <p className="mt-4">Only admins see the people of the account and its admin keys.</p>
+    </Screen>
+  );
+}
+
+function PeopleOfAdmin({ me }: { readonly me: Schemas['Me'] }) {
   const { keys: _keys, ...page } = route.useSearch();
   const query = useQuery(membersQuery(page));
-  const { data: me } = useQuery(meQuery);
   const [invitation, setInvitation] = useState<Invitation>();
   const invite = (email: string, link: Schemas['SignInLink'] | undefined): void =>
     link === undefined
@@ -70,7 +82,7 @@ export function People() {
               <>
                 <p className="min-w-0 wrap-anywhere">
                   <bdi>{member.email}</bdi>
-                  {member.id === me?.id && <span className="text-sm text-dim"> (you)</span>}
+                  {member.id === me.id && <span className="text-sm text-dim"> (you)</span>}
                 </p>
                 <p>{member.isOwner ? 'Owner' : member.role === 'admin' ? 'Admin' : 'Member'}</p>
                 <p>
@@ -129,7 +141,7 @@ function AddMember({ onAdded }: { readonly onAdded: OnInvited }) {
       onDone={({ member, link }) => onAdded(member.email, link)}
     >
       <TextField name="email" label="E-mail address" type="email" required maxLength={254} />
-      <SelectField name="role" label="Role" options={ROLES} defaultValue="member" />
+      <SelectField name="role" label="Role" options={ROLES} defaultValue="member" hint={ROLE_HINT} />
     </FormDialog>
   );
 }
@@ -156,7 +168,7 @@ function Actions({ member, onInvited }: { readonly member: Member; readonly onIn
           label="Role"
           options={ROLES}
           defaultValue={role}
-          hint="Who stops being an admin loses their admin keys."
+          hint={`${ROLE_HINT} Who stops being an admin loses their admin keys.`}
         />
       </FormDialog>
       <FormDialog
