@@ -18,7 +18,7 @@ export function Counts({ overview }: { readonly overview: Schemas['Overview'] })
         <Figure name="Credentials" value={<Link to="/credentials">{text(tokens)}</Link>} />
         <Figure name="Grants" value={<Link to="/reach">{text(grants.live)}</Link>} />
         <Figure name="Policies" value={<Link to="/policies">{text(policies)}</Link>} />
-        <Figure name="Proxies" value={<Link to="/connect">{text(proxies)}</Link>} />
+        <Figure name="Active proxies" value={<Link to="/connect">{text(proxies)}</Link>} />
         <Figure name="Folders" value={<Link to="/credentials">{text(folders)}</Link>} />
       </dl>
     </section>

@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<string, string>> = {
   max_grants: 'Grants',
   max_folders: 'Folders',
   max_policies: 'Policies',
-  max_proxies: 'Proxies',
+  max_proxies: 'Proxies, revoked ones too',
   max_members: 'People',
   max_admin_keys: 'Admin keys',
   max_providers: 'Providers',
