@@ -118,6 +118,7 @@ describe('Reach', () => {
       'few uses of the credential: Number of uses',
       'Allowed hostsapi.example.com',
       'Allowed headersauthorization',
+      'MCP clients0 act as it',
       'Last usejust now, allowed',
     ])
       expect(text).toContain(part);
@@ -128,6 +129,7 @@ describe('Reach', () => {
       '/policies/simulate',
       `/agents/${agent.id}`,
       `/policies/${id}`,
+      `/agents/${agent.id}`,
       expect.stringMatching(/^\/activity\/\d+$/),
       `/agents/${agent.id}`,
       `/credentials/${encodeURIComponent(serviceName)}`,

@@ -4,6 +4,7 @@ import type { Schemas } from '../api/client.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
+import { ClientsLink } from '../reach/links.tsx';
 import { reachQuery } from './queries.ts';
 
 /** Which agents and proxies can have a credential, or use it. */
@@ -36,10 +37,9 @@ export function CredentialReach({ serviceName }: { readonly serviceName: string 
         ))}
       </ul>
       {data !== undefined && data.items.length > 0 && (
-        <p className="mt-2">
-          <Link to="/reach" search={{ credential: serviceName }}>
-            {data.nextCursor ? 'See all of them' : 'See what decides'}
-          </Link>
+        <p className="mt-2 text-sm text-dim">
+          {data.nextCursor !== undefined && 'These are the first. '}
+          <ClientsLink>MCP clients</ClientsLink> reach what their agent reaches.
         </p>
       )}
     </Section>
@@ -73,7 +73,7 @@ function How({ reach: { grant, channels } }: { readonly reach: Schemas['Reach'] 
   if (grant.grantExpiresAt === null) return <>Until revoked</>;
   return (
     <>
-      Until <Time at={grant.grantExpiresAt} />
+      Expires <Time at={grant.grantExpiresAt} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { Schemas } from '../api/client.ts';
-import { overviewQuery } from '../api/queries.ts';
+import { agentSessionsQuery, meQuery, overviewQuery } from '../api/queries.ts';
 import { DialogWindow } from '../parts/dialog.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Facts } from '../parts/screen.tsx';
@@ -9,6 +9,7 @@ import { Time } from '../parts/time.tsx';
 import { RULE_NAMES } from '../policies/rule-words.ts';
 import { Channels } from './channels.tsx';
 import { denialsWithoutGrant } from './denials.ts';
+import { ClientsLink } from './links.tsx';
 import { GrantEnd } from './pairs.tsx';
 import {
   type Cell,
@@ -110,7 +111,13 @@ function CellFacts({ cell }: { readonly cell: Cell }) {
             : 'The proxy injects another credential, or none.'}
         </p>
       )}
-      <Facts facts={pair ? [...factsOf(pair), last] : [last]} />
+      <Facts
+        facts={[
+          ...(pair ? factsOf(pair) : []),
+          ...(agent ? [['MCP clients', <Clients agentId={agent.id} />] as const] : []),
+          last,
+        ]}
+      />
     </>
   );
 }
@@ -124,6 +131,20 @@ function WithoutGrant({
 }) {
   const { data } = useQuery(overviewQuery);
   return <Channels cell={cell} channels={denialsWithoutGrant(agent, data?.vault.locked ?? false)} />;
+}
+
+/** How many sessions act as the agent, and so reach what it does. */
+function Clients({ agentId }: { readonly agentId: string }) {
+  const { data } = useQuery(agentSessionsQuery(agentId, undefined));
+  const { data: me } = useQuery(meQuery);
+  if (data === undefined) return '…';
+  const { items, nextCursor } = data;
+  return (
+    <ClientsLink agent={agentId}>
+      {items.length}
+      {nextCursor !== undefined && ' or more'} {me?.role === 'admin' ? 'act as it' : 'of yours act as it'}
+    </ClientsLink>
+  );
 }
 
 const DELIVERIES: Readonly<Record<string, string>> = {

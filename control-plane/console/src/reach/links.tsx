@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { type Caller, isProxyId } from './queries.ts';
 
 interface NameLink {
@@ -54,3 +55,13 @@ export function CredentialLink({
     </Link>
   );
 }
+
+/** To the MCP clients that act as an agent, or to the agents. */
+export const ClientsLink = (props: { readonly agent?: string | undefined; readonly children: ReactNode }) =>
+  props.agent === undefined ? (
+    <Link to="/agents">{props.children}</Link>
+  ) : (
+    <Link to="/agents/$id" params={{ id: props.agent }} search={{ tab: 'clients' }}>
+      {props.children}
+    </Link>
+  );

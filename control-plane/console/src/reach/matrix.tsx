@@ -37,6 +37,7 @@ export function Matrix(props: { readonly callers: Axis<Caller>; readonly credent
 
   /** Whether the focus belongs on the active cell, also when scrolling has taken away the one that had it. */
   const isFocused = useRef(false);
+  const [isMarked, setMarked] = useState(false);
   useLayoutEffect(() => {
     if (!isFocused.current) return;
     const cell = grid.current?.querySelector<HTMLElement>(`[data-at="${active.row} ${active.column}"]`);
@@ -58,6 +59,7 @@ export function Matrix(props: { readonly callers: Axis<Caller>; readonly credent
     tabIndex: active.row === row && active.column === column ? 0 : -1,
     onFocus: () => {
       isFocused.current = true;
+      setMarked(true);
       setActive({ row, column });
     },
   });
@@ -76,7 +78,10 @@ export function Matrix(props: { readonly callers: Axis<Caller>; readonly credent
         aria-rowcount={callers.isWhole ? callers.items.length + 1 : -1}
         aria-colcount={credentials.isWhole ? credentials.items.length + 1 : -1}
         onKeyDown={onKeyDown}
-        onBlur={() => (isFocused.current = false)}
+        onBlur={() => {
+          isFocused.current = false;
+          setMarked(false);
+        }}
         className="card relative isolate max-h-[70dvh] w-fit max-w-full overflow-auto p-0"
       >
         <div
@@ -109,7 +114,7 @@ export function Matrix(props: { readonly callers: Axis<Caller>; readonly credent
                 <CredentialLink
                   vertical
                   name={credentials.items[index] ?? ''}
-                  marked={active.column === index + 1}
+                  marked={isMarked && active.column === index + 1}
                   {...focusable(0, index + 1)}
                 />
               </div>
@@ -132,7 +137,11 @@ export function Matrix(props: { readonly callers: Axis<Caller>; readonly credent
                   style={{ width: NAMES.width }}
                 >
                   {caller && (
-                    <CallerLink caller={caller} marked={active.row === row + 1} {...focusable(row + 1, 0)} />
+                    <CallerLink
+                      caller={caller}
+                      marked={isMarked && active.row === row + 1}
+                      {...focusable(row + 1, 0)}
+                    />
                   )}
                 </div>
                 {shownColumns.map(({ index: column, start }: VirtualItem) => {

@@ -3,6 +3,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { shellWord } from '../parts/shell-word.ts';
 import { List, ROW_LINK } from '../parts/list.tsx';
 import { Time } from '../parts/time.tsx';
+import { ClientsLink } from './links.tsx';
 import { type Reach, callerQuery, cellText, pairsQuery } from './queries.ts';
 import { STATE_NAMES, StateMark, stateOf } from './state-mark.tsx';
 
@@ -21,6 +22,9 @@ export function Pairs() {
         </h2>
         <Link to="/reach">Everything</Link>
       </div>
+      <p className="mt-1 text-sm text-dim">
+        <ClientsLink agent={search.agent}>MCP clients</ClientsLink> reach what their agent reaches.
+      </p>
       <List
         name="pairs"
         query={query}
@@ -80,7 +84,7 @@ function Pair({ pair }: { readonly pair: Reach }) {
           </span>
         )}
       </p>
-      <p className="flex items-center gap-1.5">
+      <p className="-ml-0.5 flex items-center gap-1.5">
         <StateMark state={state} />
         {STATE_NAMES[state]}
       </p>
