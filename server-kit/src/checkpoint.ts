@@ -67,6 +67,7 @@ function truncateLog(databasePath: string): void {
   try {
     const db = new Database(databasePath, { timeout: 0, fileMustExist: true });
     try {
+      db.pragma('fullfsync = ON');
       db.pragma('wal_checkpoint(TRUNCATE)');
     } finally {
       db.close();
