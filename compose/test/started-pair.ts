@@ -49,7 +49,9 @@ export async function started(place: Place): Promise<Started> {
       const pids = stdout
         .split('\n')
         .map((line) => /^ *(\d+) +(\d+) (.*)$/.exec(line) ?? [])
-        .filter(([, , group, args = '']) => Number(group) === child.pid && args.includes('/webhook/src/'))
+        .filter(
+          ([, , group, args = '']) => Number(group) === child.pid && args.includes('/webhook/dist/main.js'),
+        )
         .map(([, pid]) => Number(pid));
       if (pids.length !== 1) throw new Error(`${pids.length} webhooks run in this group`);
       process.kill(pids[0] ?? 0, 'SIGTERM');
