@@ -17,7 +17,8 @@ import { databaseBefore, lossesOf } from './support/power-cuts.ts';
 // R3: what a program has answered, delivered or injected is on its disk, at whichever instant the power fails.
 
 const CALLERS_OF_EACH_KIND = 6;
-const ROUNDS = 25;
+const ROUNDS = 15;
+const ROUNDS_BEFORE_CHECKPOINTS = 5;
 const USES = 2 * CALLERS_OF_EACH_KIND * ROUNDS;
 
 const numbered = (kind: string): readonly string[] =>
@@ -60,7 +61,10 @@ describe.skipIf(!canRecord())('a power cut under load', () => {
     };
     const pair = await startPair({ ...options, launcher });
     try {
-      for (let round = 0; round < ROUNDS; round++) await Promise.all(uses.map((use) => use()));
+      for (let round = 0; round < ROUNDS; round++) {
+        if (round === ROUNDS_BEFORE_CHECKPOINTS) await growLogs(pair);
+        await Promise.all(uses.map((use) => use()));
+      }
     } finally {
       for (const program of ['control-plane', 'webhook'] as const) killRecorded(pair, program);
       await pair.stop();
@@ -72,7 +76,7 @@ describe.skipIf(!canRecord())('a power cut under load', () => {
   });
 
   it('loses no ticket that the control plane answered, and no use whose answer it passed on', async () => {
-    const { lost, promised, cuts } = await lossesOf({
+    const { lost, promised, cuts, checkpoints } = await lossesOf({
       record: records.controlPlane,
       before: before.controlPlane!,
       promisedBy: (sending) => [...ticketsIn(sending), ...namesIn(sending, /\[answer for ([\w-]+)\]/g)],
@@ -82,10 +86,11 @@ describe.skipIf(!canRecord())('a power cut under load', () => {
     expect(lost).toEqual([]);
     expect(promised).toBe(USES);
     expect(cuts).toBeGreaterThan(USES);
+    expect(checkpoints).toBeGreaterThan(1);
   });
 
   it('loses no credential that the webhook delivered or injected, and no claim of a ticket', async () => {
-    const { lost, promised, cuts } = await lossesOf({
+    const { lost, promised, cuts, checkpoints } = await lossesOf({
       record: records.webhook,
       before: before.webhook!,
       promisedBy: (sending) => namesIn(sending, /\[secret:([\w-]+)\]/g).flatMap((name) => [name, 'a claim']),
@@ -96,6 +101,7 @@ describe.skipIf(!canRecord())('a power cut under load', () => {
     expect(lost).toEqual([]);
     expect(promised).toBe(2 * USES);
     expect(cuts).toBeGreaterThan(USES);
+    expect(checkpoints).toBeGreaterThan(1);
   });
 });
 
@@ -127,6 +133,18 @@ async function makeUses(pair: Pair, upstreamUrl: string): Promise<readonly Use[]
     uses.push(() => take(`${pair.controlPlaneUrl}/api/proxy/mcp`, key, `[answer for ${serviceName}]`));
   }
   return uses;
+}
+
+/** Writes several megabytes to both databases, so that the checkpoints of their logs begin. */
+async function growLogs({ admin }: Pair): Promise<void> {
+  const create = (index: number) =>
+    admin.call('POST', '/api/agents', { name: `large ${index}`, description: 'x'.repeat(1_000) });
+  const store = (index: number) =>
+    storeCredential(admin, `large-${index}`, { tokenType: 'PlainText', value: 'x'.repeat(60_000) });
+  await Promise.all([
+    ...Array.from({ length: 80 }, (_, index) => create(index)),
+    ...Array.from({ length: 40 }, (_, index) => store(index)),
+  ]);
 }
 
 /** Ends a program that strace runs, which writes its record to the end. */

@@ -37,6 +37,8 @@ export type Survives = (offset: number) => boolean;
 export interface Instant {
   /** What the program was about to send through a socket or to a terminal, if it was that. */
   readonly sending: Buffer | undefined;
+  /** The file whose former writes have just become safe, if that was it. */
+  readonly synced: string | undefined;
   /** The files as a start would find them, by their path. */
   files(survives: Survives): ReadonlyMap<string, Buffer>;
 }
@@ -67,7 +69,7 @@ export async function* instantsOf(
     if (name === '') continue;
     const path = pathOf(text);
     const sent = begun === undefined && /^socket:|^pipe:|^\/dev\//.test(path);
-    if (sent) yield { sending: stringsOf(text), files: disk.files };
+    if (sent) yield { sending: stringsOf(text), synced: undefined, files: disk.files };
     if (!files.has(path)) continue;
     const before = begun?.before ?? disk.writes();
     if (line.endsWith('<unfinished ...>')) {
@@ -76,7 +78,7 @@ export async function* instantsOf(
     }
     if (/= -1 \w+/.test(text)) continue;
     disk.change({ name, path, text, before });
-    yield { sending: undefined, files: disk.files };
+    yield { sending: undefined, synced: name.endsWith('sync') ? path : undefined, files: disk.files };
   }
 }
 
@@ -95,7 +97,7 @@ function createDisk(before: ReadonlyMap<string, Buffer>) {
     const file = fileOf(path);
     if (name === 'fsync' || name === 'fdatasync') {
       const safe = file.unsafe.filter((write) => write.number < before);
-      file.safe = safe.reduce<Buffer>((content, write) => written(content, write), file.safe);
+      file.safe = written(file.safe, safe);
       file.unsafe = file.unsafe.filter((write) => write.number >= before);
       return;
     }
@@ -112,28 +114,32 @@ function createDisk(before: ReadonlyMap<string, Buffer>) {
       new Map(
         Array.from(files, ([path, { safe, unsafe }]): [string, Buffer] => [
           path,
-          unsafe.reduce<Buffer>((content, write) => written(content, write, survives), Buffer.from(safe)),
+          written(safe, unsafe, survives),
         ]),
       ),
   };
 }
 
-/** @returns the content after a write, of which only what survives has reached the disk */
-function written(content: Buffer, { offset, bytes }: Write, survives: Survives = () => true): Buffer {
-  if (bytes === undefined) return survives(offset) ? resized(content, offset) : content;
-  let result = content;
-  for (let at = 0; at < bytes.length; at += BLOCK) {
-    if (!survives(offset + at)) continue;
-    const block = bytes.subarray(at, at + BLOCK);
-    result = resized(result, Math.max(result.length, offset + at + block.length));
-    block.copy(result, offset + at);
+/** @returns the content after writes, of which only what survives has reached the disk */
+function written(content: Buffer, writes: readonly Write[], survives: Survives = () => true): Buffer {
+  const ends = writes.map(({ offset, bytes }) => offset + (bytes?.length ?? 0));
+  const room = Buffer.alloc(ends.reduce((most, end) => Math.max(most, end), content.length));
+  content.copy(room);
+  let { length } = content;
+  for (const { offset, bytes } of writes) {
+    if (bytes === undefined) {
+      if (!survives(offset)) continue;
+      room.fill(0, Math.min(offset, length));
+      length = offset;
+      continue;
+    }
+    for (let at = 0; at < bytes.length; at += BLOCK) {
+      if (!survives(offset + at)) continue;
+      const copied = bytes.copy(room, offset + at, at, at + BLOCK);
+      length = Math.max(length, offset + at + copied);
+    }
   }
-  return result;
-}
-
-function resized(content: Buffer, length: number): Buffer {
-  if (length <= content.length) return content.subarray(0, length);
-  return Buffer.concat([content, Buffer.alloc(length - content.length)]);
+  return room.subarray(0, length);
 }
 
 /** Of the file or socket that a call works on. */
