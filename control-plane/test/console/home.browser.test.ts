@@ -78,8 +78,13 @@ describe('Home', () => {
     expect(await hours.count()).toBe(25);
     expect(await hours.last().getByRole('cell').allTextContents()).toEqual(['1', '1', '0', '0']);
     await own.expectSound('home');
+    const denied = own.page.getByText('Denied: no grant');
     await own.page.locator('dl > div').filter({ hasText: 'Denied' }).getByRole('link').click();
-    await own.page.getByText('Denied: no grant').waitFor();
+    await denied.waitFor();
+    await own.page.goBack();
+    await own.page.getByRole('link', { name: '1 denied' }).click();
+    await own.page.waitForURL(own.address(`/activity?agent=${agent.id}&outcome=denied`));
+    await denied.waitFor();
   });
 
   test('takes at most 170 kB for the first load, numbers and feed included', async () => {

@@ -16,17 +16,20 @@ export function MostActive() {
         {data?.items.length === 0 && <li className="text-dim">No agent has asked for a credential.</li>}
         {data?.items.map((agent) => (
           <li key={agent.agentId} className="flex flex-wrap justify-between gap-x-4 py-1.5">
-            <Link
-              to="/activity"
-              search={{ agent: agent.agentId }}
-              className="min-w-0 text-ink no-underline wrap-anywhere hover:underline"
-            >
+            <Link to="/activity" search={{ agent: agent.agentId }} className="min-w-0 wrap-anywhere">
               <bdi>{agent.name ?? agent.agentId}</bdi>
             </Link>
             <span className="tabular-nums">
-              {agent.accesses < totalOf(agent) && (
-                <span className="text-sm text-warn">{notGranted(agent)} </span>
-              )}
+              {SERIES.filter(({ of }) => of !== 'accesses' && agent[of] > 0).map(({ of, name, outcome }) => (
+                <Link
+                  key={of}
+                  to="/activity"
+                  search={{ agent: agent.agentId, outcome }}
+                  className="mr-2 text-sm text-warn"
+                >
+                  {numberText(agent[of])} {name.toLowerCase()}
+                </Link>
+              ))}
               {numberText(totalOf(agent))}
             </span>
           </li>
@@ -35,8 +38,3 @@ export function MostActive() {
     </Section>
   );
 }
-
-const notGranted = (counts: Parameters<typeof totalOf>[0]): string =>
-  SERIES.filter(({ of }) => of !== 'accesses' && counts[of] > 0)
-    .map(({ of, name }) => `${numberText(counts[of])} ${name.toLowerCase()}`)
-    .join(', ');
