@@ -20,7 +20,8 @@ export interface PairAndPeople {
 export async function pairAndPeople(options: PairOptions = {}): Promise<PairAndPeople> {
   // No job calls the webhook: one that met a busy machine would note it as away, on a clock that stands still.
   const { startJob } = jobsByHand();
-  const pair = await startPair({ logLevel: 'warn', startJob, ...options });
+  // The command line reckons by the time of this machine.
+  const pair = await startPair({ logLevel: 'warn', startMs: Date.now(), startJob, ...options });
   const lines: CommandLine[] = [];
   const person = (env: Readonly<Record<string, string>> = {}): CommandLine => {
     const line = commandLine(env);

@@ -1,10 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
+import { type Clock, systemClock } from '@svault/shared';
 import { SettingsError } from './settings.ts';
 import { scrub } from './scrub.ts';
 
 /** What a program finds around it. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
   /** Writes what was asked for. */
   readonly out: (text: string) => void;
   /** Writes why it failed. */
@@ -48,6 +50,7 @@ export async function runProgram(load: () => Promise<Program>, argv: readonly st
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => (process.exitCode ??= 1));
   const code = await runWithin(await load(), argv, {
     env: process.env,
+    clock: systemClock,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
   });

@@ -27,6 +27,8 @@ export interface PairOptions {
   readonly logLevel?: LogLevel;
   /** False leaves the two unbound. */
   readonly bound?: boolean;
+  /** Where the clock starts, in milliseconds since 1970. */
+  readonly startMs?: number;
   /** The webhook has a clock of its own, which stands still: `clock` moves the control plane's alone. */
   readonly ownClocks?: true;
   /** How the control plane's background jobs run; by timers unless said otherwise. */
@@ -64,7 +66,7 @@ export interface TestPair {
 }
 
 export async function startPair(options: PairOptions = {}): Promise<TestPair> {
-  const clock = new ManualClock(START);
+  const clock = new ManualClock(options.startMs ?? START);
   const dir = tempDir();
   const database = await makeTestDatabase(dir.path);
   const adminKey = newKey('svadmin');

@@ -234,7 +234,7 @@ const attacks: Record<Row, () => Promise<void>> = {
       own,
     ]);
     expect(now).toMatchObject({ epoch: head.epoch, seq: head.seq + forged.length + 1 });
-    expect((await command(webhook.env, 'audit', 'verify')).stdout).toMatch(/the log is whole/);
+    expect((await command(webhook, 'audit', 'verify')).stdout).toMatch(/the log is whole/);
   },
 };
 

@@ -67,7 +67,7 @@ test('No secret is in a log, a file, a backup, a metric or a response other than
 
   const backup = tempDir();
   onTestFinished(() => backup.remove());
-  expect(await command(webhook.env, 'backup', join(backup.path, 'b'))).toMatchObject({ code: 0 });
+  expect(await command(webhook, 'backup', join(backup.path, 'b'))).toMatchObject({ code: 0 });
   const metrics = await (await fetch(`${webhook.metricsUrl}/metrics`)).text();
   const filesOf = (dir: string): Buffer[] => readdirSync(dir).map((name) => readFileSync(join(dir, name)));
   const files = [...filesOf(webhook.dataDir), ...filesOf(backup.path)];

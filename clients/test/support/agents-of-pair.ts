@@ -18,7 +18,7 @@ export interface Agent {
 
 export async function agentsOfPair(): Promise<AgentsOfPair> {
   // No job calls the webhook: one that met a busy machine would note it as away, on a clock that stands still.
-  const pair = await startPair({ logLevel: 'trace', startJob: jobsByHand().startJob });
+  const pair = await startPair({ logLevel: 'trace', startMs: Date.now(), startJob: jobsByHand().startJob });
   let made = 0;
   return {
     pair,

@@ -3,14 +3,14 @@ import { makePrivateFolder } from '@svault/server-kit/private-folder';
 import type { Subcommand } from '@svault/server-kit/program';
 import { SettingsError, whereToGive } from '@svault/server-kit/settings';
 import { backupSqlite } from '@svault/server-kit/sqlite-backup';
-import { formatTime, systemClock } from '@svault/shared';
+import { type Clock, formatTime } from '@svault/shared';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts';
 import { rootKeysOf } from '../context.ts';
 import { rootKeyOf } from '../store/data-encryption-key.ts';
 import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
-import { AS_TOOL, closing } from './with-database.ts';
+import { asTool, closing } from './with-database.ts';
 
 /**
  * The path of the database's file.
@@ -28,13 +28,13 @@ export const backup: Subcommand = {
   usage: 'FILE',
   summary: 'Write an authenticated, consistent copy of the SQLite database to a new file',
   operands: 1,
-  run: async ([file = ''], { env, out }) => {
+  run: async ([file = ''], { env, clock, out }) => {
     const config = controlPlaneConfig(env);
     const keys = rootKeysOf(config);
-    const opening = openSqliteDatabase(sqliteFileOf(config), keys, AS_TOOL);
+    const opening = openSqliteDatabase(sqliteFileOf(config), keys, asTool(clock));
     await closing(opening, async ({ sqlite, kysely }) => {
       const masterKey = (await rootKeyOf(kysely, keys)).reveal();
-      const madeAt = formatTime(systemClock.now());
+      const madeAt = formatTime(clock.now());
       await backupSqlite(sqlite, file, { program: 'control-plane', masterKey, madeAt });
     });
     out(`Wrote ${file}. It opens with the present root key only: keep that key too.\n`);
@@ -49,7 +49,7 @@ export const restoreBackup: Subcommand = {
   usage: 'FILE',
   summary: 'Restore a backup as the SQLite database, where there is none',
   operands: 1,
-  run: async ([file = ''], { env, out }) => {
+  run: async ([file = ''], { env, clock, out }) => {
     const config = controlPlaneConfig(env);
     const databasePath = sqliteFileOf(config);
     if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
@@ -64,7 +64,7 @@ export const restoreBackup: Subcommand = {
         masterKeys: () => Promise.resolve(rootKeysOf(config).map((key) => key.reveal())),
         whereToGiveKey: whereToGive(env, 'SV_MASTER_KEY'),
       });
-      await prepare(staged, config);
+      await prepare(staged, config, clock);
       renameSync(staged, databasePath);
       out(
         `Restored the backup of ${madeAt}. What was suspended, revoked or rotated after it is as it was before: look ` +
@@ -83,8 +83,8 @@ export const restoreBackup: Subcommand = {
  * Checks the file, and ends every session, sign-in link and code in it: they may have been ended since. The webhook may have
  * later settings of proxies: it is given these.
  */
-async function prepare(path: string, config: ControlPlaneConfig): Promise<void> {
-  await closing(openSqliteDatabase(path, rootKeysOf(config), AS_TOOL), async ({ sqlite, kysely }) => {
+async function prepare(path: string, config: ControlPlaneConfig, clock: Clock): Promise<void> {
+  await closing(openSqliteDatabase(path, rootKeysOf(config), asTool(clock)), async ({ sqlite, kysely }) => {
     if (sqlite.pragma('integrity_check', { simple: true }) !== 'ok')
       throw new Error('the backup is damaged: SQLite finds it inconsistent');
     for (const table of ['sessions', 'login_links', 'cli_logins', 'oauth_codes'] as const)

@@ -1,7 +1,7 @@
 import type { Program, Subcommand } from '@svault/server-kit/program';
 import { SettingsError, howToReplace } from '@svault/server-kit/settings';
 import { onStop } from '@svault/server-kit/shutdown';
-import { type Clock, systemClock } from '@svault/shared';
+import type { Clock } from '@svault/shared';
 import { verifyLog } from '../audit/verify.ts';
 import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts';
 import type { Stores } from '../core/stores.ts';
@@ -31,8 +31,8 @@ const serve: Subcommand = {
 const ownerLink: Subcommand = {
   summary: 'Print a one-time link that signs the owner in to the console',
   operands: 0,
-  run: async (_operands, { env, out }) =>
-    out(`${await makeOwnerLink(controlPlaneConfig(env), systemClock)}\n`),
+  run: async (_operands, { env, clock, out }) =>
+    out(`${await makeOwnerLink(controlPlaneConfig(env), clock)}\n`),
 };
 
 /** For the account of SV_BOOTSTRAP_EMAIL, or for the only one there is. */
@@ -46,18 +46,18 @@ export function makeOwnerLink(config: ControlPlaneConfig, clock: Clock): Promise
       throw new Error('there are several accounts: set SV_BOOTSTRAP_EMAIL to choose one');
     return (await makeLoginLink(stores, owner, { baseUrl: config.baseUrl, clock })).url;
   };
-  return withDatabase(config, ({ unitOfWork }) => unitOfWork.runAcross(make));
+  return withDatabase(config, clock, ({ unitOfWork }) => unitOfWork.runAcross(make));
 }
 
 /** One row in one transaction: a kill leaves either the former state or the new one, and it can be repeated. */
 const rotateMasterKey: Subcommand = {
   summary: 'Rotate to the root key in SV_MASTER_KEY_NEXT',
   operands: 0,
-  run: async (_operands, { env, out }) => {
+  run: async (_operands, { env, clock, out }) => {
     const config = controlPlaneConfig(env);
     const { masterKey: current, masterKeyNext: next } = config;
     if (next === undefined) throw new SettingsError(['SV_MASTER_KEY_NEXT is missing: the key to rotate to']);
-    await withDatabase(config, ({ kysely }) => rewrapDataKey(kysely, { current, next }));
+    await withDatabase(config, clock, ({ kysely }) => rewrapDataKey(kysely, { current, next }));
     out(`The root key is rotated. ${howToReplace(env, 'SV_MASTER_KEY')} before the next start.\n`);
   },
 };
@@ -66,8 +66,8 @@ const rotateMasterKey: Subcommand = {
 const auditVerify: Subcommand = {
   summary: 'Verify the hash chain of every account, and name the first break of each',
   operands: 0,
-  run: async (_operands, { env, out }) =>
-    withDatabase(controlPlaneConfig(env), async ({ stores: { audit: log } }) => {
+  run: async (_operands, { env, clock, out }) =>
+    withDatabase(controlPlaneConfig(env), clock, async ({ stores: { audit: log } }) => {
       let broken = 0;
       for (const vaultId of await log.vaultsToVerify()) {
         const verdict = await verifyLog(log, vaultId);

@@ -1,12 +1,12 @@
 import { silentLogger } from '@svault/server-kit/logger';
-import { systemClock } from '@svault/shared';
+import type { Clock } from '@svault/shared';
 import type { ControlPlaneConfig } from '../config/config.ts';
 import { rootKeysOf } from '../context.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
 import { openDatabase } from '../store/open-database.ts';
 
 /** How a subcommand opens what a `serve` has made. */
-export const AS_TOOL: OpenOptions = { clock: systemClock, logger: silentLogger, opener: 'tool' };
+export const asTool = (clock: Clock): OpenOptions => ({ clock, logger: silentLogger, opener: 'tool' });
 
 /**
  * Runs one piece of work on the database of the settings, while `serve` may be running.
@@ -15,8 +15,9 @@ export const AS_TOOL: OpenOptions = { clock: systemClock, logger: silentLogger, 
  */
 export const withDatabase = <T>(
   config: ControlPlaneConfig,
+  clock: Clock,
   work: (database: Database) => Promise<T>,
-): Promise<T> => closing(openDatabase(config.database, rootKeysOf(config), AS_TOOL), work);
+): Promise<T> => closing(openDatabase(config.database, rootKeysOf(config), asTool(clock)), work);
 
 /** Closes what was opened once the work on it has ended. */
 export async function closing<Opened extends { close(): Promise<void> }, T>(

@@ -3,7 +3,7 @@ import { BackupRefused, openBackup } from '@svault/server-kit/backup-file';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Subcommand } from '@svault/server-kit/program';
 import { whereToGive } from '@svault/server-kit/settings';
-import { formatTime, systemClock } from '@svault/shared';
+import { type Clock, formatTime } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { type WebhookConfig, webhookConfig } from '../config/config.ts';
 import { createAuditStore, restoredAtMsOf } from '../sqlite/audit-store.ts';
@@ -18,7 +18,7 @@ export const restoreBackupCommand: Subcommand = {
   usage: 'FILE',
   summary: 'Restore a backup into an empty data folder',
   operands: 1,
-  run: async ([file = ''], { env, out }) => {
+  run: async ([file = ''], { env, clock, out }) => {
     const config = webhookConfig(env);
     await placeRestoredFile(config.dataDir, async (copy) => {
       const { madeAt } = await openBackup(file, copy, {
@@ -26,7 +26,7 @@ export const restoreBackupCommand: Subcommand = {
         masterKeys: ({ derivation }) => masterKeysFor(derivation, config),
         whereToGiveKey: `${whereToGive(env, 'SV_WEBHOOK_MASTER_KEY')}, or its passphrase as SV_WEBHOOK_PASSPHRASE`,
       });
-      const resumeAt = formatTime(acceptsAgainMs(await prepare(copy, config)));
+      const resumeAt = formatTime(acceptsAgainMs(await prepare(copy, config, clock)));
       out(`Restored the backup of ${madeAt} into ${config.dataDir}.\n`);
       out(`Deliveries resume at ${resumeAt.slice(11, 19)} UTC.\n`);
     });
@@ -49,18 +49,14 @@ function masterKeysFor(derivation: unknown, config: WebhookConfig): Promise<read
  *
  * @returns that moment, in milliseconds since 1970
  */
-async function prepare(copy: string, config: WebhookConfig): Promise<number> {
+async function prepare(copy: string, config: WebhookConfig, clock: Clock): Promise<number> {
   await aeadReady();
   const keys = await unlock(peekMasterKeys(copy), config);
   const db = openVaultFile(copy, config.dataDir);
   try {
     if (db.pragma('integrity_check', { simple: true }) !== 'ok') throw new Error('the backup is damaged');
     const store = createAuditStore(db);
-    const audit = createAuditLog({
-      store,
-      clock: systemClock,
-      commit: createGroupCommit(db),
-    });
+    const audit = createAuditLog({ store, clock, commit: createGroupCommit(db) });
     const keyring = createKeyring({ store: createMasterKeyStore(db), keys });
     const bindings = createBindingStore(db, keyring);
     db.transaction(() => {

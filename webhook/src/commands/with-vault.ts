@@ -1,6 +1,5 @@
 import { createLogger } from '@svault/server-kit/logger';
 import type { Surroundings } from '@svault/server-kit/program';
-import { systemClock } from '@svault/shared';
 import { webhookConfig } from '../config/config.ts';
 import { type Context, openContext } from '../context.ts';
 
@@ -12,13 +11,13 @@ interface OpenVault extends Context {
 
 /** Opens the vault for one command, while a serve may run, and closes it again. */
 export async function withVault<T>(
-  { env, out, err }: Surroundings,
+  { env, clock, out, err }: Surroundings,
   run: (vault: OpenVault) => Promise<T>,
 ): Promise<T> {
   const config = webhookConfig(env);
   const destination = { write: err };
   const logger = createLogger({ name: 'webhook', level: 'warn', format: config.logFormat, destination });
-  const context = await openContext(config, { clock: systemClock, logger });
+  const context = await openContext(config, { clock, logger });
   try {
     return await run({ ...context, say: (line) => out(`${line}\n`) });
   } finally {

@@ -44,7 +44,7 @@ describe('an attacker who can write the webhook’s database, without its root k
     const answer = await postForm(fixture.send, { setup_token: token });
     expect([answer.status, answer.text]).toEqual([503, expect.stringContaining('changed outside')]);
     expect((await fixture.send({ path: '/readyz' })).status).toBe(503);
-    const link = await command(fixture.env, 'bind-link');
+    const link = await command(fixture, 'bind-link');
     expect([link.code, link.stderr]).toEqual([1, expect.stringContaining('run unseal-bind')]);
   });
 
@@ -138,7 +138,7 @@ describe('unseal-bind', () => {
   it('erases rows of other origin, and the webhook is bound again with the token that it prints', async () => {
     const fixture = await unbound();
     fixture.query(`UPDATE setup_token SET hash = x'${hash}'`);
-    const { code, stdout } = await command(fixture.env, 'unseal-bind');
+    const { code, stdout } = await command(fixture, 'unseal-bind');
     expect(code).toBe(0);
     expect((await postForm(fixture.send, { setup_token: token })).status).toBe(403);
     const fresh = /^[A-Za-z0-9_-]{43}$/m.exec(stdout)![0];
@@ -151,7 +151,7 @@ describe('a rotation of the root key', () => {
     const webhook = await bound();
     const next = toBase64url(randomBytes(32));
     const rotating = { ...webhook.env, SV_WEBHOOK_MASTER_KEY_NEXT: next };
-    expect(await command(rotating, 'rotate-master-key')).toMatchObject({ code: 0 });
+    expect(await command({ env: rotating }, 'rotate-master-key')).toMatchObject({ code: 0 });
     expect((await webhook.signed('/v1/health')).status).toBe(200);
     await webhook.restart({ SV_WEBHOOK_MASTER_KEY: next });
     expect((await webhook.signed('/v1/health')).status).toBe(200);

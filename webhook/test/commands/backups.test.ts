@@ -21,7 +21,7 @@ function folder(): string {
 
 async function backupOf({ env }: Pick<WebhookFixture, 'env'>): Promise<string> {
   const file = join(folder(), 'webhook.backup');
-  expect(await command(env, 'backup', file)).toMatchObject({ code: 0 });
+  expect(await command({ env }, 'backup', file)).toMatchObject({ code: 0 });
   return file;
 }
 
@@ -31,7 +31,7 @@ async function restored(
   file: string,
 ): Promise<Finished & { readonly env: NodeJS.ProcessEnv; readonly wrote: boolean }> {
   const there = { ...env, SV_WEBHOOK_DATA_DIR: join(folder(), 'restored') };
-  const finished = await command(there, 'restore-backup', file);
+  const finished = await command({ env: there }, 'restore-backup', file);
   return { ...finished, env: there, wrote: existsSync(there.SV_WEBHOOK_DATA_DIR) };
 }
 
@@ -150,7 +150,7 @@ describe('the format of a backup', () => {
 describe('a restored webhook', () => {
   it('accepts no earlier setup token, code or link, and can be bound again only after unseal-bind', async () => {
     const source = await fixture();
-    const { stdout: open } = await command(source.env, 'bind-link');
+    const { stdout: open } = await command(source, 'bind-link');
     const file = await backupOf(source);
     const { env, code } = await restored(source.env, file);
     expect(code).toBe(0);
@@ -160,10 +160,10 @@ describe('a restored webhook', () => {
     const page = await postForm(there.send, { setup_token: source.webhook.firstSetupToken! });
     expect([page.status, page.text]).toEqual([403, expect.stringContaining('unseal-bind')]);
     expect((await there.exchange(codeIn(open))).status).not.toBe(200);
-    const link = await command(env, 'bind-link');
+    const link = await command({ env }, 'bind-link');
     expect([link.code, link.stderr]).toEqual([1, expect.stringContaining('run unseal-bind')]);
 
-    const { stdout } = await command(env, 'unseal-bind');
+    const { stdout } = await command({ env }, 'unseal-bind');
     const fresh = /^[A-Za-z0-9_-]{43}$/m.exec(stdout)![0];
     there.clock.advance(120_000);
     expect((await postForm(there.send, { setup_token: source.webhook.firstSetupToken! })).status).toBe(403);
@@ -176,7 +176,7 @@ describe('a restored webhook', () => {
     const there = await fixture({ SV_WEBHOOK_DATA_DIR: env['SV_WEBHOOK_DATA_DIR'] });
     const token = { setup_token: source.env['SV_WEBHOOK_SETUP_TOKEN']! };
     expect((await postForm(there.send, token)).status).toBe(403);
-    expect((await command(env, 'unseal-bind')).code).toBe(0);
+    expect((await command({ env }, 'unseal-bind')).code).toBe(0);
     expect((await postForm(there.send, token)).status).toBe(200);
   });
 
@@ -196,7 +196,7 @@ describe('a backup from before a rotation of the root key', () => {
     const before = await backupOf(source);
     const next = toBase64url(randomBytes(32));
     const rotating = { ...source.env, SV_WEBHOOK_MASTER_KEY_NEXT: next };
-    expect(await command(rotating, 'rotate-master-key')).toMatchObject({ code: 0 });
+    expect(await command({ env: rotating }, 'rotate-master-key')).toMatchObject({ code: 0 });
     const rotated = { ...source.env, SV_WEBHOOK_MASTER_KEY: next };
     const after = await backupOf({ env: rotated });
     expect(await restored(source.env, before)).toMatchObject({ code: 0 });

@@ -12,7 +12,7 @@ const LINK = /^https:\/\/vault\.example\/base\/vault\/webhook-bind\?\S+$/m;
 describe('bind-link', () => {
   it('prints a link and the fingerprint, and once the webhook is bound one line that says so', async () => {
     const fixture = await start();
-    const { code, stdout, stderr } = await command(fixture.env, 'bind-link');
+    const { code, stdout, stderr } = await command(fixture, 'bind-link');
     expect([code, stderr]).toEqual([0, '']);
     const query = new URL(LINK.exec(stdout)![0]).searchParams;
     const { json } = await fixture.exchange(query.get('code')!);
@@ -21,7 +21,7 @@ describe('bind-link', () => {
     expect(stdout).toContain(hash.slice(0, 16).match(/.{4}/g)!.join(' '));
     expect((await fixture.sendSigned({ key: keyOf(json) })).status).toBe(200);
 
-    const refused = await command(fixture.env, 'bind-link');
+    const refused = await command(fixture, 'bind-link');
     expect([refused.code, refused.stdout]).toEqual([1, '']);
     expect(refused.stderr).toMatch(/^webhook: this webhook is bound; .*unseal-bind.*\n$/);
   });
@@ -38,7 +38,7 @@ describe('unseal-bind', () => {
     const keys = [former, current, await rotate(current)];
     const signedBefore = keys.map((key) => fixture.sign({ key }));
 
-    const { code, stdout } = await command(fixture.env, 'unseal-bind');
+    const { code, stdout } = await command(fixture, 'unseal-bind');
     expect(code).toBe(0);
     for (const headers of [...signedBefore, ...keys.map((key) => fixture.sign({ key }))])
       expect((await fixture.send({ method: 'POST', path: '/v1/health', headers })).status).toBe(401);
@@ -48,8 +48,8 @@ describe('unseal-bind', () => {
     const pages = tokens.map((token) => postForm(fixture.send, { setup_token: token }));
     expect((await Promise.all(pages)).map(({ status }) => status)).toEqual([403, 200]);
 
-    const open = await command(fixture.env, 'bind-link');
-    const again = await command(fixture.env, 'unseal-bind');
+    const open = await command(fixture, 'bind-link');
+    const again = await command(fixture, 'unseal-bind');
     expect([again.code, again.stdout.split('\n')[0]]).toEqual([
       0,
       'Nothing was bound; any open registration link is void now.',
@@ -61,7 +61,7 @@ describe('unseal-bind', () => {
 });
 
 async function bindByCommand(fixture: WebhookFixture): Promise<{ key: HmacKey; webhookId: string }> {
-  const { stdout } = await command(fixture.env, 'bind-link');
+  const { stdout } = await command(fixture, 'bind-link');
   const { json } = await fixture.exchange(new URL(LINK.exec(stdout)![0]).searchParams.get('code')!);
   const key = keyOf(json);
   expect((await fixture.sendSigned({ key })).status).toBe(200);

@@ -60,7 +60,7 @@ describe('the root key', () => {
       [{}, /SV_WEBHOOK_MASTER_KEY is missing/],
       [{ SV_WEBHOOK_MASTER_KEY: key, SV_WEBHOOK_PASSPHRASE: 'both of them given' }, /are both set/],
     ] as const) {
-      const refused = await command({ ...without, ...env }, 'serve');
+      const refused = await command({ env: { ...without, ...env } }, 'serve');
       expect(refused.code).not.toBe(0);
       expect(refused.stderr).toMatch(problem);
       expect(everyByte(webhook.dataDir)).toEqual(before);
@@ -77,7 +77,7 @@ describe('the root key', () => {
     const serving = await serveProcess(env);
     await serving.end('SIGKILL');
     const before = everyByte(env.SV_WEBHOOK_DATA_DIR);
-    const refused = await command({ ...env, SV_WEBHOOK_MASTER_KEY: newKey() }, 'serve');
+    const refused = await command({ env: { ...env, SV_WEBHOOK_MASTER_KEY: newKey() } }, 'serve');
     expect(refused.stderr).toMatch(/does not open this vault/);
     const { 'webhook.db-shm': _before, ...data } = before;
     const { 'webhook.db-shm': _after, ...after } = everyByte(env.SV_WEBHOOK_DATA_DIR);
@@ -124,13 +124,13 @@ describe('the root key', () => {
     await webhook.store('after', PLAIN);
     expect((await webhook.credential('before')).status).toBe(200);
     expect((await webhook.credential('after')).status).toBe(200);
-    expect((await command(both, 'rotate-master-key')).stdout).toMatch(/had been rotated already/);
+    expect((await command({ env: both }, 'rotate-master-key')).stdout).toMatch(/had been rotated already/);
 
     await webhook.restart({ SV_WEBHOOK_MASTER_KEY: next });
     expect((await webhook.credential('before')).status).toBe(200);
     expect((await webhook.credential('after')).status).toBe(200);
     await webhook.stop();
-    expect((await command({ ...webhook.env, SV_WEBHOOK_MASTER_KEY: former }, 'serve')).code).toBe(1);
+    expect((await command({ env: { ...webhook.env, SV_WEBHOOK_MASTER_KEY: former } }, 'serve')).code).toBe(1);
     // The former key opens nothing of the file any more, by no link either.
     const db = new Database(join(webhook.dataDir, 'webhook.db'), { readonly: true });
     expect(db.prepare('SELECT state, link FROM master_keys').all()).toEqual([
@@ -149,25 +149,28 @@ describe('the root key', () => {
 
     const before = everyByte(webhook.dataDir);
     for (const key of [former, next]) {
-      const refused = await command({ ...webhook.env, SV_WEBHOOK_MASTER_KEY: key }, 'serve');
+      const refused = await command({ env: { ...webhook.env, SV_WEBHOOK_MASTER_KEY: key } }, 'serve');
       expect(refused).toMatchObject({ code: 1 });
       expect(refused.stderr).toMatch(/was interrupted/);
     }
     expect(everyByte(webhook.dataDir)).toEqual(before);
 
     const both = { ...webhook.env, SV_WEBHOOK_MASTER_KEY_NEXT: next };
-    const third = await command({ ...both, SV_WEBHOOK_MASTER_KEY_NEXT: newKey() }, 'rotate-master-key');
+    const third = await command(
+      { env: { ...both, SV_WEBHOOK_MASTER_KEY_NEXT: newKey() } },
+      'rotate-master-key',
+    );
     expect(third.code).toBe(1);
     await webhook.restart({ SV_WEBHOOK_MASTER_KEY_NEXT: next });
     expect((await webhook.credential('a')).status).toBe(200);
-    expect(await command(both, 'rotate-master-key')).toMatchObject({ code: 0 });
+    expect(await command({ env: both }, 'rotate-master-key')).toMatchObject({ code: 0 });
     await webhook.restart({ SV_WEBHOOK_MASTER_KEY: next, SV_WEBHOOK_MASTER_KEY_NEXT: '' });
     expect((await webhook.credential('b')).status).toBe(200);
   });
 
   it('is not rotated without a next key', async () => {
     const webhook = await bound();
-    const refused = await command(webhook.env, 'rotate-master-key');
+    const refused = await command(webhook, 'rotate-master-key');
     expect(refused).toMatchObject({ code: 2 });
     expect(refused.stderr).toMatch(/SV_WEBHOOK_MASTER_KEY_NEXT is missing/);
   });
@@ -190,20 +193,20 @@ describe('former versions', () => {
     await webhook.store('doc', PLAIN);
     await webhook.store('doc', { ...PLAIN, value: 'second' });
     const value = async () => (await webhook.credential('doc')).json.token.accessToken;
-    expect(await command(webhook.env, 'restore', 'doc')).toMatchObject({
+    expect(await command(webhook, 'restore', 'doc')).toMatchObject({
       code: 0,
       stdout: 'doc is back as version 3; kept were 1\n',
     });
     expect(await value()).toBe('first');
-    await command(webhook.env, 'restore', 'doc');
+    await command(webhook, 'restore', 'doc');
     expect(await value()).toBe('second');
 
     await webhook.storage({ op: 'tokens.delete', serviceName: 'doc' });
-    await command(webhook.env, 'restore', 'doc');
+    await command(webhook, 'restore', 'doc');
     expect(await value()).toBe('second');
-    expect((await command(webhook.env, 'purge', 'doc')).stdout).toMatch(/erased \d+ former versions/);
+    expect((await command(webhook, 'purge', 'doc')).stdout).toMatch(/erased \d+ former versions/);
     expect(await value()).toBe('second');
-    expect(await command(webhook.env, 'restore', 'doc')).toMatchObject({ code: 1 });
+    expect(await command(webhook, 'restore', 'doc')).toMatchObject({ code: 1 });
   });
 });
 
@@ -213,14 +216,14 @@ describe('a record that a compromised control plane replaces repeatedly', () => 
     await webhook.store('doc', PLAIN);
     for (const value of ['evil', 'more evil']) await webhook.store('doc', { ...PLAIN, value });
     await webhook.storage({ op: 'tokens.delete', serviceName: 'doc' });
-    expect(await command(webhook.env, 'restore', 'doc', '9')).toMatchObject({
+    expect(await command(webhook, 'restore', 'doc', '9')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('kept are 3, 2, 1'),
     });
-    expect(await command(webhook.env, 'restore', 'doc', 'first')).toMatchObject({ code: 1 });
-    expect(await command(webhook.env, 'restore', 'doc', '1')).toMatchObject({ code: 0 });
+    expect(await command(webhook, 'restore', 'doc', 'first')).toMatchObject({ code: 1 });
+    expect(await command(webhook, 'restore', 'doc', '1')).toMatchObject({ code: 0 });
     expect((await webhook.credential('doc')).json.token.accessToken).toBe('first');
-    expect(await command(webhook.env, 'restore', 'doc', '1', '2')).toMatchObject({ code: 2 });
+    expect(await command(webhook, 'restore', 'doc', '1', '2')).toMatchObject({ code: 2 });
   });
 });
 
@@ -228,12 +231,12 @@ describe('audit verify', () => {
   async function verifyAfter(sql: string): Promise<{ code: number | null; stdout: string }> {
     const webhook = await bound();
     for (let count = 0; count < 4; count += 1) await webhook.store('doc', PLAIN);
-    expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+    expect(await command(webhook, 'audit', 'verify')).toMatchObject({ code: 0 });
     await webhook.stop();
     const db = new Database(join(webhook.dataDir, 'webhook.db'));
     db.exec(sql);
     db.close();
-    return command(webhook.env, 'audit', 'verify');
+    return command(webhook, 'audit', 'verify');
   }
 
   it.each([
@@ -267,18 +270,22 @@ describe('backup and restore-backup', () => {
     const dir = tempDir();
     onTestFinished(() => dir.remove());
     const file = join(dir.path, 'backup.db');
-    expect(await command(webhook.env, 'backup', file)).toMatchObject({ code: 0 });
+    expect(await command(webhook, 'backup', file)).toMatchObject({ code: 0 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await command(webhook.env, 'backup', file)).toMatchObject({ code: 1 });
+    expect(await command(webhook, 'backup', file)).toMatchObject({ code: 1 });
     const { head: former } = (await webhook.storage({ op: 'audit.list' })).json;
 
-    const intoFull = await command(webhook.env, 'restore-backup', file);
+    const intoFull = await command(webhook, 'restore-backup', file);
     expect(intoFull.stderr).toMatch(/not empty/);
     const elsewhere = { ...webhook.env, SV_WEBHOOK_DATA_DIR: join(dir.path, 'new') };
-    const wrong = await command({ ...elsewhere, SV_WEBHOOK_MASTER_KEY: newKey() }, 'restore-backup', file);
+    const wrong = await command(
+      { env: { ...elsewhere, SV_WEBHOOK_MASTER_KEY: newKey() } },
+      'restore-backup',
+      file,
+    );
     expect(wrong.stderr).toMatch(/does not open this backup/);
     expect(readdirSync(dir.path)).toEqual(['backup.db']);
-    const restoring = await command(elsewhere, 'restore-backup', file);
+    const restoring = await command({ env: elsewhere }, 'restore-backup', file);
     expect(restoring).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/Restored the backup of .*\nDeliveries resume at \d\d:\d\d:\d\d UTC\.\n/),
@@ -297,7 +304,7 @@ describe('backup and restore-backup', () => {
       (item: { seq: number; eventType: string }) => item.eventType === 'BACKUP_RESTORED',
     );
     expect(opening).toMatchObject({ seq: 1, source: 'webhook', detail: { former } });
-    expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+    expect(await command(webhook, 'audit', 'verify')).toMatchObject({ code: 0 });
   });
 });
 
@@ -311,6 +318,6 @@ it('commands other than serve create no vault', async () => {
     ['purge', 'x'],
     ['backup', join(dir.path, 'b')],
   ])
-    expect((await command(env, ...args)).stderr).toMatch(/there is no vault/);
+    expect((await command({ env }, ...args)).stderr).toMatch(/there is no vault/);
   expect(readdirSync(dir.path)).toEqual([]);
 });

@@ -20,7 +20,7 @@ let statements: string[];
  * covers; and the checkpoint of a quiet database.
  */
 const NO_READ =
-  /^PRAGMA (data_version|wal_checkpoint\(TRUNCATE\))$|FROM master_keys|UPDATE master_keys|^SELECT [^]*FROM binding(_keys ORDER BY row|_code)?$|^SELECT hash FROM setup_token$|FROM binding_state$/;
+  /^PRAGMA (data_version|fullfsync = ON|wal_checkpoint\(TRUNCATE\))$|FROM master_keys|UPDATE master_keys|^SELECT [^]*FROM binding(_keys ORDER BY row|_code)?$|^SELECT hash FROM setup_token$|FROM binding_state$/;
 
 beforeAll(async () => {
   [webhook, other] = await Promise.all([boundWebhook(), boundWebhook()]);

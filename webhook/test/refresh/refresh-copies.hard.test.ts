@@ -23,10 +23,10 @@ const copy: Operation = async ({ store, webhook }) => {
 };
 
 const restoreAny: Operation = async ({ webhook: { env } }) => {
-  const { stderr } = await command(env, 'restore', NAME, '999999');
+  const { stderr } = await command({ env }, 'restore', NAME, '999999');
   const kept = /kept are ([0-9, ]+)/.exec(stderr)?.[1]?.split(', ') ?? [];
   const version = kept[randomBelow(kept.length)];
-  if (version !== undefined) await command(env, 'restore', NAME, version);
+  if (version !== undefined) await command({ env }, 'restore', NAME, version);
 };
 
 const lease: Operation = async ({ refresh }) => {

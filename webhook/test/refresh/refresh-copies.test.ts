@@ -19,7 +19,7 @@ const SHARED = { body: { shareRefreshToken: true } };
 const storeAgain = (name: string, pair: TokenPair): Promise<TokenPair> =>
   bench.store(name, { body: { ...pair, shareRefreshToken: true, allowedHosts: ['api.test'] } });
 const restore = async (...args: string[]): Promise<void> =>
-  expect(await command(bench.webhook.env, 'restore', ...args)).toMatchObject({ code: 0 });
+  expect(await command(bench.webhook, 'restore', ...args)).toMatchObject({ code: 0 });
 const isGoodNow = async (name: string): Promise<boolean> => {
   const { json } = await bench.webhook.credential(name);
   return bench.provider.isGood(json.token?.refreshToken ?? '');
@@ -48,7 +48,7 @@ describe('a spent refresh token is in no version that can be restored', () => {
     await bench.store('thrice', SHARED);
     await restore('thrice');
     expect(bench.provider.gave(await bench.fetch('thrice'))).toBe(true);
-    const { stderr } = await command(bench.webhook.env, 'restore', 'thrice', '999');
+    const { stderr } = await command(bench.webhook, 'restore', 'thrice', '999');
     const kept = /kept are ([0-9, ]+)/.exec(stderr)?.[1]?.split(', ') ?? [];
     expect(kept).toHaveLength(2);
     for (const version of kept) {

@@ -124,7 +124,7 @@ describe('an expired token', () => {
       detail: { cause: 'use', from: 1, version: 2, rotated: true },
     });
     expect(delivered).toMatchObject({ eventType: 'CREDENTIAL_DELIVERED', detail: { version: 2 } });
-    expect(await command(bench.webhook.env, 'restore', 'logged')).toMatchObject({ code: 1 });
+    expect(await command(bench.webhook, 'restore', 'logged')).toMatchObject({ code: 1 });
   });
 });
 
@@ -180,12 +180,12 @@ describe('a refresh token that the provider refuses', () => {
     provider.misbehave({ status: 400, body: '{"error":"invalid_grant"}' });
     expect(await bench.fetch('back again')).toBe('REAUTH_NEEDED');
     await webhook.storage({ op: 'tokens.delete', serviceName: 'back again' });
-    expect(await command(webhook.env, 'restore', 'back again')).toMatchObject({ code: 0 });
+    expect(await command(webhook, 'restore', 'back again')).toMatchObject({ code: 0 });
     expect(await bench.metadata('back again')).toMatchObject({ version: 2, reauthNeeded: true });
     const calls = provider.calls.length;
     expect(await bench.fetch('back again')).toBe('REAUTH_NEEDED');
     expect(callsSince(calls)).toBe(0);
-    expect(await command(webhook.env, 'purge', 'back again')).toMatchObject({ code: 0 });
+    expect(await command(webhook, 'purge', 'back again')).toMatchObject({ code: 0 });
     const db = new Database(`${webhook.dataDir}/webhook.db`, { readonly: true });
     const marks = `SELECT version FROM refresh_marks WHERE service_name = 'back again'`;
     expect(db.prepare(marks).pluck().all()).toEqual([2]);
@@ -238,7 +238,7 @@ describe('a record that changes while the provider is called', () => {
     await bench.store('moving', { body: { shareRefreshToken: true } });
     const serviceName = 'moving';
     await during(() => webhook.storage({ op: 'tokens.delete', serviceName }));
-    expect(await command(webhook.env, 'restore', 'moving')).toMatchObject({ code: 0 });
+    expect(await command(webhook, 'restore', 'moving')).toMatchObject({ code: 0 });
     const { json } = await webhook.credential('moving');
     expect(provider.isGood(json.token.refreshToken)).toBe(true);
   });
@@ -249,9 +249,9 @@ describe('a record that changes while the provider is called', () => {
     const serviceName = 'moving';
     await during(async () => {
       await webhook.storage({ op: 'tokens.delete', serviceName });
-      await command(webhook.env, 'purge', 'moving');
+      await command(webhook, 'purge', 'moving');
     });
-    expect(await command(webhook.env, 'restore', 'moving')).toMatchObject({ code: 1 });
+    expect(await command(webhook, 'restore', 'moving')).toMatchObject({ code: 1 });
     const entry = (await bench.entries('moving')).find(
       ({ eventType }) => eventType === 'CREDENTIAL_REFRESHED',
     );

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { runWithin } from '@svault/server-kit/program';
+import { type Surroundings, runWithin } from '@svault/server-kit/program';
+import { systemClock } from '@svault/shared';
 import { programEnv } from '@svault/test-kit/program-env';
 import { WEBHOOK } from '../../src/commands/webhook.ts';
 
@@ -16,11 +17,16 @@ export interface Finished {
 /**
  * Runs a subcommand in this process: the same, but for what only a process of its own shows; not for a `serve` that
  * serves.
+ * @param beside.clock of what served these data; the system's unless given
  */
-export async function command(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Finished> {
+export async function command(
+  { env, clock = systemClock }: Pick<Surroundings, 'env'> & Partial<Pick<Surroundings, 'clock'>>,
+  ...args: string[]
+): Promise<Finished> {
   let [stdout, stderr] = ['', ''];
   const code = await runWithin(WEBHOOK, args, {
     env,
+    clock,
     out: (text) => void (stdout += text),
     err: (text) => void (stderr += text),
   });

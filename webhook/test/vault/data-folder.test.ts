@@ -44,12 +44,14 @@ test('in a folder that others can read, only the owner can read the database', a
     expect([name, modeOf(file(name))]).toEqual([name, 0o600]);
 
   const backup = join(root.path, 'backup');
-  expect((await command(env, 'backup', backup)).code).toBe(0);
+  expect((await command({ env }, 'backup', backup)).code).toBe(0);
   expect(modeOf(backup)).toBe(0o600);
   chmodSync(backup, 0o644);
   const restored = join(root.path, 'restored');
   mkdirSync(restored, { mode: 0o755 });
-  expect((await command({ ...env, SV_WEBHOOK_DATA_DIR: restored }, 'restore-backup', backup)).code).toBe(0);
+  expect(
+    (await command({ env: { ...env, SV_WEBHOOK_DATA_DIR: restored } }, 'restore-backup', backup)).code,
+  ).toBe(0);
   expect(modeOf(file('webhook.db', restored))).toBe(0o600);
 });
 

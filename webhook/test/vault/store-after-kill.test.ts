@@ -15,5 +15,5 @@ test('A process that is killed during stores loses nothing that was answered 200
     expect(await lossesOf(webhook, writers)).toEqual([]);
   }
   expect(writers.flatMap(({ answered }) => answered).length).toBeGreaterThanOrEqual(1 + 9 + 33);
-  expect(await command(webhook.env, 'audit', 'verify')).toMatchObject({ code: 0 });
+  expect(await command(webhook, 'audit', 'verify')).toMatchObject({ code: 0 });
 });
