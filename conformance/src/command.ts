@@ -106,6 +106,12 @@ function addRunFlags(program: Command): Command {
     .option('--upstream-listen <host:port>', 'where that server listens; by default a free port of loopback')
     .optionsGroup('What runs:')
     .option('--only <names...>', 'checks or areas, such as ticket.single-use or ticket', [])
+    .option('--skip <names>', 'checks or areas that do not run; may be repeated', several, [])
+    .option('--fast', 'of each requirement one check, and none that waits: under ten seconds')
+    .option(
+      '--restart <command>',
+      'also restart the webhook, by a shell command that kills it and starts it again',
+    )
     .option('--list', 'list the checks and exit')
     .option('--timeout <seconds>', 'how long one answer may take', seconds, DEFAULT_TIMEOUT_SECONDS)
     .option('--replace-key', 'also replace a key that was bound before; it ends in ten minutes then')
@@ -117,6 +123,11 @@ function addRunFlags(program: Command): Command {
       'also a file: .txt, .json, .xml (JUnit) or .html; may be repeated',
       several,
       [],
+    )
+    .option('--badge <file>', 'also an SVG for a README, after a whole run')
+    .option(
+      '--log <file>',
+      'also every request and answer, as JSON lines to compare two runs by; the secrets of the run are in it',
     )
     .option('--verbose', 'a line for each check, those that passed too')
     .option('--no-color', 'no colours, as with NO_COLOR');

@@ -7,6 +7,7 @@ import { BODY_CHECKS } from './scenarios/transport/bodies.ts';
 import { JSON_CHECKS } from './scenarios/transport/json.ts';
 import { CORS_CHECKS } from './scenarios/store/cors.ts';
 import { CREDENTIAL_CHECKS } from './scenarios/credential/delivery.ts';
+import { DELIVERY_BY_TYPE_CHECKS } from './scenarios/credential/delivery-by-type.ts';
 import { CREDENTIAL_TICKET_CHECKS } from './scenarios/credential/tickets.ts';
 import { DESTINATION_CHECKS } from './scenarios/proxy/destinations.ts';
 import { STORED_SETTINGS_CHECKS } from './scenarios/proxy/stored-settings.ts';
@@ -25,7 +26,10 @@ import { PROXY_CHECKS } from './scenarios/proxy/calls.ts';
 import { PROXY_CONFIG_CHECKS } from './scenarios/storage/proxy-configs.ts';
 import { REFRESH_CHECKS } from './scenarios/refresh/refresh.ts';
 import { REPLAY_CHECKS } from './scenarios/signatures/replay.ts';
+import { MANY_OTHERS_CHECKS } from './scenarios/restart/many-others.ts';
+import { RESTART_CHECKS } from './scenarios/restart/restart.ts';
 import { ROTATION_CHECKS } from './scenarios/binding/rotation.ts';
+import { SETTINGS_BY_TYPE_CHECKS } from './scenarios/store/settings-by-type.ts';
 import { SECRECY_CHECKS } from './scenarios/storage/secrecy.ts';
 import { SEALED_CHECKS } from './scenarios/credential/sealed.ts';
 import { SEALED_RECIPIENT_CHECKS } from './scenarios/credential/sealed-recipients.ts';
@@ -45,6 +49,8 @@ import { TICKET_CHECKS } from './scenarios/tickets/refusals.ts';
 import { TOKEN_TYPE_CHECKS } from './scenarios/credential/token-types.ts';
 import { TOTP_CHECKS } from './scenarios/minting/totp.ts';
 import { TOTP_REFUSAL_CHECKS } from './scenarios/minting/totp-refusals.ts';
+import { EVENT_FORM_CHECKS } from './scenarios/storage/event-forms.ts';
+import { VALUE_FORM_CHECKS } from './scenarios/store/value-forms.ts';
 import { WRONG_CODE_CHECKS } from './scenarios/binding/wrong-codes.ts';
 
 /** Every check, in the order in which they run and are reported: what changes the key comes last. */
@@ -67,12 +73,14 @@ export const CHECKS: readonly Check[] = [
   ...TICKET_USE_CHECKS,
   ...NAME_CHECKS,
   ...STORE_CHECKS,
+  ...SETTINGS_BY_TYPE_CHECKS,
   ...CORS_CHECKS,
   ...STORAGE_CHECKS,
   ...PROXY_CONFIG_CHECKS,
   ...AUDIT_CHECKS,
   ...CREDENTIAL_CHECKS,
   ...CREDENTIAL_TICKET_CHECKS,
+  ...DELIVERY_BY_TYPE_CHECKS,
   ...TOKEN_TYPE_CHECKS,
   ...TOTP_CHECKS,
   ...TOTP_REFUSAL_CHECKS,
@@ -92,8 +100,12 @@ export const CHECKS: readonly Check[] = [
   ...ADDRESS_CHECKS,
   ...REFRESH_CHECKS,
   ...LEASE_CHECKS,
+  ...VALUE_FORM_CHECKS,
+  ...EVENT_FORM_CHECKS,
   ...ERROR_CHECKS,
   ...SECRECY_CHECKS,
+  ...MANY_OTHERS_CHECKS,
+  ...RESTART_CHECKS,
   ...ROTATION_CHECKS,
   ...WRONG_CODE_CHECKS,
 ];
@@ -103,15 +115,43 @@ export class UnknownCheck extends Error {
   override readonly name = 'UnknownCheck';
 }
 
+const matches = ({ id }: Check, name: string): boolean => id === name || id.startsWith(`${name}.`);
+
+/** What is left out of a choice of checks. */
+export interface LeftOut {
+  /** Ids or areas. */
+  readonly skip?: readonly string[];
+  /** All but the first check of each requirement, and those that wait. */
+  readonly fast?: boolean;
+}
+
 /**
  * Picks checks by id (`ticket.single-use`) or by area (`ticket`), in their own order.
  * @param names none: all
  * @throws UnknownCheck, so that a misspelt name never passes as nothing to do
  */
-export function selectChecks(names: readonly string[]): readonly Check[] {
-  const matches = (check: Check, name: string): boolean =>
-    check.id === name || check.id.startsWith(`${name}.`);
-  for (const name of names)
+export function selectChecks(
+  names: readonly string[],
+  { skip = [], fast = false }: LeftOut = {},
+): readonly Check[] {
+  for (const name of [...names, ...skip])
     if (!CHECKS.some((check) => matches(check, name))) throw new UnknownCheck(`no check is called ${name}`);
-  return names.length === 0 ? CHECKS : CHECKS.filter((check) => names.some((name) => matches(check, name)));
+  const named = CHECKS.filter(
+    (check) =>
+      (names.length === 0 || names.some((name) => matches(check, name))) &&
+      !skip.some((name) => matches(check, name)),
+  );
+  return fast ? firstOfEachRequirement(named.filter((check) => !isWaiting(check))) : named;
+}
+
+/** Whether a check takes seconds, most of them idle. */
+export const isWaiting = (check: Check): boolean => 'waitsFor' in check;
+
+function firstOfEachRequirement(checks: readonly Check[]): readonly Check[] {
+  const observed = new Set<string>();
+  return checks.filter(({ requirements }) => {
+    const before = observed.size;
+    for (const id of requirements) observed.add(id);
+    return observed.size > before;
+  });
 }

@@ -4,12 +4,14 @@ import type { BindingTranscript } from './binding/transcript.ts';
 import { CheckSkipped, NotTestable, type Outcome, outcomeOf } from './check/outcome.ts';
 import type { Check } from './check/check.ts';
 import { forgeSignature } from './forge/signature.ts';
-import { createClient, NoAnswer, type Client } from './http/client.ts';
+import { createClient, NoAnswer, type Answer, type Client } from './http/client.ts';
 import { RUN_LIMITS, withRunLimits, type RunLimits } from './http/run-limits.ts';
 import { jsonObject } from './http/read-answer.ts';
 import { withJournal, type Journal } from './redaction/journal.ts';
+import type { TrafficLog } from './log/traffic-log.ts';
 import type { Requirement } from './requirements.ts';
 import type { Binding, Target, WebhookToTest } from './target.ts';
+import { storedTypes } from './check/token-types.ts';
 import { createTools, type Toolbox } from './check/tools.ts';
 import { startUpstream, type Upstream, type UpstreamAddress } from './upstream/upstream.ts';
 
@@ -36,6 +38,10 @@ export interface RunOptions {
   readonly limits?: RunLimits;
   /** Faster, where the webhook is known to be at ease with it. */
   readonly reusesConnections?: boolean;
+  /** Ends the webhook without notice and starts it again. Absent: what needs it is skipped. */
+  readonly restart?: (() => Promise<void>) | undefined;
+  /** Writes down all that is sent and answered. */
+  readonly log?: TrafficLog | undefined;
   /** Called as soon as an invitation became a binding. */
   onBound?(binding: Binding): void;
 }
@@ -79,13 +85,23 @@ interface Introduction {
  * @throws UpstreamUnavailable
  */
 export async function startRun(options: RunOptions): Promise<Run> {
-  const { webhook, requirements, limits = RUN_LIMITS, mayReplaceKey = 'invitation' in webhook } = options;
+  const {
+    webhook,
+    requirements,
+    limits = RUN_LIMITS,
+    log,
+    mayReplaceKey = 'invitation' in webhook,
+  } = options;
   const server = await listen(options.upstream ?? LOOPBACK);
   const wire = createClient({ ...webhook.address, reusesConnections: options.reusesConnections });
-  const patient = withRunLimits(wire, limits, () => performance.now());
+  const patient = withRunLimits(log?.logged(wire) ?? wire, limits, () => performance.now());
   const { client, journal } = withJournal(patient, () => Date.now());
   journal.secrets.learn('invitation' in webhook ? webhook.invitation.code : webhook.binding.key.secret);
-  const introduction = await introduce(options, client, { upstream: async () => server, mayReplaceKey });
+  const introduction = await introduce(options, client, {
+    upstream: async () => server,
+    mayReplaceKey,
+    restart: restarting(options, wire),
+  });
   const { toolbox, claims } = introduction;
   return {
     capabilities: claims instanceof NotTestable ? undefined : [...claims],
@@ -99,7 +115,8 @@ export async function startRun(options: RunOptions): Promise<Run> {
       const observed = check.requirements.map((id) => requirementOf(requirements, id));
       const level = observed.some((each) => each.level === 'MUST') ? 'MUST' : 'SHOULD';
       const from = performance.now();
-      const outcome = await perform(check, introduction).then(
+      const work = (): Promise<void> => perform(check, introduction);
+      const outcome = await (log?.under(check.id, work) ?? work()).then(
         (): Outcome => ({ kind: 'passed' }),
         (error: unknown) => outcomeOf(error, journal.lastAnswer()),
       );
@@ -109,6 +126,7 @@ export async function startRun(options: RunOptions): Promise<Run> {
       // A webhook that fails here has failed the checks that stored; there is nothing left to report.
       if (!(toolbox instanceof NotTestable)) await atMost(CLEAR_UP_MS, toolbox.clearUp());
       client.close();
+      log?.end();
       await server.close();
     },
   };
@@ -150,7 +168,7 @@ async function listen(address: UpstreamAddress): Promise<Upstream> {
 async function introduce(
   { webhook, onBound }: RunOptions,
   client: Client,
-  allowances: { readonly upstream: () => Promise<Upstream>; readonly mayReplaceKey: boolean },
+  allowances: Pick<Parameters<typeof createTools>[0], 'upstream' | 'mayReplaceKey' | 'restart'>,
 ): Promise<Introduction> {
   const invited = 'invitation' in webhook;
   let transcript: BindingTranscript | undefined;
@@ -165,9 +183,11 @@ async function introduce(
     }
     if (binding === undefined) throw new NotTestable('the webhook is not bound');
     const target = { ...webhook.address, ...binding };
-    const claims = await claimsOf(client, target);
+    const health = await signedHealth(client, target);
+    const claims = claimsIn(health);
     const known = claims instanceof NotTestable ? new Set<Capability>() : claims;
-    const toolbox = createTools({ target, client, claims: known, ...allowances });
+    const types = storedTypes(jsonObject(health));
+    const toolbox = createTools({ target, client, claims: known, types, ...allowances });
     return { invited, ...(transcript && { transcript }), toolbox, claims };
   } catch (error) {
     const why = asNotTestable(error);
@@ -182,11 +202,23 @@ function asNotTestable(error: unknown): NotTestable {
   return new NotTestable(`the suite could not read the answer: ${String(error)}`);
 }
 
-/** What the webhook says that it can do. */
-async function claimsOf(client: Client, target: Target): Promise<ReadonlySet<Capability> | NotTestable> {
+async function signedHealth(client: Client, target: Target): Promise<Answer> {
   const request = { method: 'POST', path: '/v1/health', body: new Uint8Array() };
   const { headers, base } = forgeSignature(target, request);
-  const health = await client.send({ ...request, headers, signatureBase: base });
+  return client.send({ ...request, headers, signatureBase: base });
+}
+
+/** Connections end with the process that they lead to. */
+function restarting({ restart }: RunOptions, wire: Client): RunOptions['restart'] {
+  if (restart === undefined) return undefined;
+  return async () => {
+    await restart();
+    wire.close();
+  };
+}
+
+/** What the webhook says that it can do. */
+function claimsIn(health: Answer): ReadonlySet<Capability> | NotTestable {
   const claimed = jsonObject(health)?.['capabilities'];
   if (!Array.isArray(claimed)) return new NotTestable('POST /v1/health does not say what it can do', health);
   const returned: readonly unknown[] = claimed;

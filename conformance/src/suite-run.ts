@@ -1,9 +1,9 @@
 import type { Baseline } from './report/baseline.ts';
 import type { Check } from './check/check.ts';
-import { CHECKS } from './registry.ts';
+import { CHECKS, isWaiting } from './registry.ts';
 import { buildReport, reportedCheck } from './report/build-report.ts';
 import type { Report, ReportedCheck } from './report/report.ts';
-import { startRun, type Run, type RunOptions } from './runner.ts';
+import { startRun, type Result, type Run, type RunOptions } from './runner.ts';
 import type { Binding } from './target.ts';
 
 /** A whole run, from the invitation to the report. */
@@ -23,7 +23,7 @@ export interface SuiteRun {
 }
 
 /**
- * Runs checks one after the other, and reports.
+ * Runs checks one after the other, those that wait together, and reports.
  * @throws UpstreamUnavailable
  */
 export async function runSuite(options: SuiteOptions): Promise<SuiteRun> {
@@ -32,9 +32,10 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteRun> {
   const from = performance.now();
   const run = await startRun(options);
   const results: ReportedCheck[] = [];
+  const ask = asker(run, checks);
   try {
     for (const check of checks) {
-      const result = await unlessAborted(signal, () => run.check(check));
+      const result = await unlessAborted(signal, () => ask(check));
       if (result === undefined) break;
       const reported = reportedCheck(result, webhook.address, run.journal);
       results.push(reported);
@@ -51,11 +52,26 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteRun> {
     startedAtMs,
     durationMs: performance.now() - from,
     interrupted: results.length < checks.length,
+    leftOut: CHECKS.length - checks.length,
     requirements,
     known: CHECKS.map(({ id }) => id),
     baseline,
   });
   return { report, binding: run.binding() };
+}
+
+/** Asks for a check; with the first that waits all of them begin, so that their waits are one. */
+function asker(run: Run, checks: readonly Check[]): (check: Check) => Promise<Result> {
+  let waiting: ReadonlyMap<Check, Promise<Result>> | undefined;
+  return async (check) => {
+    if (!isWaiting(check)) return run.check(check);
+    waiting ??= new Map(checks.filter(isWaiting).map((each) => [each, run.check(each)]));
+    // Nothing else is sent meanwhile, as with every other check.
+    await Promise.all(waiting.values());
+    const result = await waiting.get(check);
+    // A webhook that serves one request at a time let the second wait for the first: it is asked again.
+    return result === undefined || result.outcome.kind === 'failed' ? run.check(check) : result;
+  };
 }
 
 /** A check that is under way at the signal is left to itself: the end of the run closes its connections. */

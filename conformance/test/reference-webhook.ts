@@ -15,6 +15,8 @@ import { freePort } from './free-port.ts';
 export interface ReferenceWebhook {
   /** Not bound yet. */
   readonly toTest: WebhookToTest;
+  /** Kills it, and starts it again. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -37,11 +39,14 @@ export async function startReferenceWebhook(): Promise<ReferenceWebhook> {
     SV_WEBHOOK_SERVICE_URL: SERVICE_URL,
     SV_EGRESS_ALLOW: '127.0.0.0/8',
   };
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
-    env,
-    cwd: dir,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const start = (): ChildProcess =>
+    spawn(process.execPath, [MAIN, 'serve'], { env, cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  let child = start();
+  const restart = async (): Promise<void> => {
+    await ended(child, 'SIGKILL');
+    child = start();
+    await ready(child, url);
+  };
   const stop = async (): Promise<void> => {
     await ended(child);
     await rm(dir, { recursive: true, force: true });
@@ -52,7 +57,7 @@ export async function startReferenceWebhook(): Promise<ReferenceWebhook> {
       env,
       cwd: dir,
     });
-    return { toTest: parseRegistrationLink(link, { timeoutMs: 10_000 }), stop };
+    return { toTest: parseRegistrationLink(link, { timeoutMs: 10_000 }), restart, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -71,9 +76,9 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`the reference webhook ended with ${child.exitCode}`);
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function ended(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
-  child.kill('SIGTERM');
+  child.kill(signal);
   await exited;
 }

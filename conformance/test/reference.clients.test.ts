@@ -11,6 +11,7 @@ waitingTests(startReferenceWebhook, { skipsFail: true }, (others) =>
       reference = await startReferenceWebhook();
       return reference.toTest;
     },
+    restart: () => reference.restart(),
     stop: () => reference.stop(),
     only: others,
     shouldsFail: true,

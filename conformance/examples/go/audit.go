@@ -100,6 +100,18 @@ func isEvent(event Object) bool {
 			return false
 		}
 	}
+	for _, name := range []string{"id", "agentId", "proxyId", "userId"} { // STO-44
+		if value, isThere := event[name]; isThere && value != nil {
+			if id, ok := value.(string); !ok || !idShape.MatchString(id) {
+				return false
+			}
+		}
+	}
+	if detail, isThere := event["detail"]; isThere && detail != nil {
+		if _, ok := detail.(Object); !ok {
+			return false // STO-43
+		}
+	}
 	timestamp, _ := text(event, "timestamp")
 	_, ok := parseTime(timestamp)
 	return ok

@@ -70,14 +70,15 @@ func (wh *Webhook) bindPage(w http.ResponseWriter, _ *http.Request, _ content) *
 	if wh.isBound() {
 		return refuse("SETUP_REQUIRED")
 	}
-	showPage(w, pageData{})
+	showPage(w, 200, pageData{})
 	return nil
 }
 
-func showPage(w http.ResponseWriter, data pageData) {
+func showPage(w http.ResponseWriter, status int, data pageData) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self' https: http:; frame-ancestors 'none'")
 	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
 	page.Execute(w, data)
 }
 
@@ -103,7 +104,8 @@ func (wh *Webhook) bindForm(w http.ResponseWriter, r *http.Request, read content
 		if !wh.wrongTokens.take(10, time.Now()) { // BND-04; the right one is never counted (BND-12)
 			return &Refusal{Code: "RATE_LIMITED", RetryAfter: 60}
 		}
-		return refuse("SETUP_REQUIRED")
+		showPage(w, 403, pageData{}) // BND-13
+		return nil
 	}
 	if wh.offer == nil {
 		wh.offer = &offer{secret: randomBytes(32)}
@@ -111,7 +113,7 @@ func (wh *Webhook) bindForm(w http.ResponseWriter, r *http.Request, read content
 	hash := sha256.Sum256(wh.offer.secret)
 	fingerprint := hex.EncodeToString(hash[:8])
 	if form.Get("connect") == "" {
-		showPage(w, pageData{wh.serviceURL, strings.Join([]string{fingerprint[:4], fingerprint[4:8], fingerprint[8:12], fingerprint[12:]}, " "), wh.setupToken})
+		showPage(w, 200, pageData{wh.serviceURL, strings.Join([]string{fingerprint[:4], fingerprint[4:8], fingerprint[8:12], fingerprint[12:]}, " "), wh.setupToken})
 		return nil
 	}
 	code := newCode()
@@ -142,7 +144,7 @@ func (wh *Webhook) exchange(w http.ResponseWriter, r *http.Request, read content
 		return refuse("SIGNATURE_INVALID")
 	}
 	if signature.KeyID != "bind" {
-		return wh.signed(wh.rotate)(w, r, read)
+		return wh.signed(func(object Object) (any, *Refusal) { return wh.rotate(object, signature.KeyID) })(w, r, read)
 	}
 	if known := wh.knownCode(); known == nil {
 		return wh.refuseCode()
@@ -184,7 +186,10 @@ func (wh *Webhook) exchangeCode(r *http.Request, body []byte, signature *Signatu
 	if refusal != nil {
 		return nil, refusal
 	}
-	code, _ := text(object, "code")
+	code, isText := text(object, "code")
+	if !isText {
+		return nil, refuse("INVALID_REQUEST") // EXC-21
+	}
 	service, _ := object["service"].(Object)
 	hash := sha256.Sum256([]byte(code))
 	known := wh.knownCode()
@@ -222,13 +227,16 @@ func (wh *Webhook) exchangeCode(r *http.Request, body []byte, signature *Signatu
 }
 
 // rotate makes a new pending key; the current one stays until a request comes under the new one (ROT-02, ROT-06).
-func (wh *Webhook) rotate(object Object) (any, *Refusal) {
+func (wh *Webhook) rotate(object Object, keyID string) (any, *Refusal) {
 	if object["op"] != "rotate" {
 		return nil, refuse("INVALID_REQUEST")
 	}
 	wh.mu.Lock()
 	defer wh.mu.Unlock()
 	binding := wh.binding()
+	if binding.Current == nil || binding.Current.ID != keyID {
+		return nil, refuse("SIGNATURE_INVALID") // ROT-10: the former key
+	}
 	binding.Pending = &Key{ID: "k_" + randomToken(9), Secret: randomBytes(32)}
 	if wh.journal.Commit(Put("binding", binding)) != nil {
 		return nil, refuse("INTERNAL")

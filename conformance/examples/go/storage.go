@@ -33,7 +33,12 @@ var mainSecret = map[string]string{
 	"PlainText": "value", "JWT": "accessToken", "Certificate": "certificate", "SSHKey": "privateKey", "RawCredential": "value",
 }
 
-func (r Record) accessToken() string { return r.Secrets[mainSecret[r.TokenType]] }
+func (r Record) accessToken() string {
+	if r.TokenType == "Certificate" && r.Secrets["privateKey"] == "" {
+		return "" // SAV-47
+	}
+	return r.Secrets[mainSecret[r.TokenType]]
+}
 
 // metadata is a token of section 5.3: everything but the secret (STO-03).
 func (r Record) metadata() Object {
@@ -223,11 +228,11 @@ func (wh *Webhook) tokensDelete(operation Object) (any, *Refusal) {
 		return nil, refuse("INVALID_REQUEST")
 	}
 	record := wh.record(name)
-	if wanted != nil && (record == nil && *wanted != 0 || record != nil && *wanted != record.Version) {
-		return nil, refuse("VERSION_CONFLICT")
-	}
 	if record == nil {
 		return Object{"deleted": false}, nil
+	}
+	if wanted != nil && *wanted != record.Version {
+		return nil, refuse("VERSION_CONFLICT")
 	}
 	if wh.journal.Commit(append(wh.used("CREDENTIAL_DELETED", name, "", nil), Remove("record/"+name))...) != nil {
 		return nil, refuse("INTERNAL")
@@ -252,7 +257,7 @@ func (p Proxy) shown() Object {
 }
 
 var (
-	idShape    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+	idShape    = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
 	tokenShape = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$")
 	valueShape = regexp.MustCompile(`^[\t\x20-\x7e]*$`)
 )
@@ -339,7 +344,7 @@ func (wh *Webhook) proxiesDelete(operation Object) (any, *Refusal) {
 	}
 	stored := Proxy{}
 	found := wh.journal.Get("proxy/"+id, &stored)
-	if wanted != nil && *wanted != stored.Version {
+	if found && wanted != nil && *wanted != stored.Version {
 		return nil, refuse("VERSION_CONFLICT")
 	}
 	if found && wh.journal.Commit(Remove("proxy/"+id)) != nil {

@@ -95,7 +95,7 @@ def post_page(request, state, settings):
     token = form.get("setup_token", "")
     if not hmac.compare_digest(token.encode(), settings.setup_token.encode()):  # BND-03
         state.count_attempt("set-up token", 10, 60)  # BND-04; the right one is not counted and always works (BND-12)
-        raise Refusal("SETUP_REQUIRED", "this is not the set-up token")
+        return 403, HEADERS, PAGE.format(form=ASK).encode()  # BND-13
     if "key" in form:
         return 303, {"Location": connect(state, settings, form["key"]), **HEADERS}, b""
     key = prepare(state)

@@ -117,7 +117,7 @@ def outgoing_headers(request, templates: dict, token: str) -> list:
     headers.append(("accept-encoding", "identity"))  # PRX-04
     for name, value in templates.items():
         filled = MARKER.sub(lambda _: token, value)  # in one pass: what was put in is not looked at again (PRX-13)
-        if any(not 0x20 <= ord(each) <= 0x7E for each in filled):
+        if any(each != "\t" and not 0x20 <= ord(each) <= 0x7E for each in filled):  # a tab is legal (PRX-51)
             raise Refusal("NOT_INJECTABLE", "the token makes no legal header")  # PRX-17
         if name.lower() != "accept-encoding":
             headers.append((name, filled))  # PRX-21

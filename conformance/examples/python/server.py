@@ -144,6 +144,8 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal("NOT_FOUND", "there is nothing here")
         if request.endpoint == "/v1/store" and request.values("origin") not in ([], [self.settings.origin]):
             raise Refusal("ORIGIN_NOT_ALLOWED", "not from this page")  # before the ticket is looked at (SAV-23, SAV-24)
+        if not request.values("origin"):  # OPTIONS is a preflight or nothing (SAV-48)
+            methods = {name: answer for name, answer in methods.items() if name != "OPTIONS"}
         if request.method not in methods:
             raise Refusal("METHOD_NOT_ALLOWED", "not with this method", Allow=", ".join(methods))
         return methods[request.method](request, self.state, self.settings)

@@ -117,9 +117,12 @@ def delete_token(operation: dict, db, state) -> dict:
 
 # Proxy configurations
 
+ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")  # STO-44
+
+
 def proxy_id(operation: dict) -> str:
     found = member(operation, "proxyId", str)
-    if not 1 <= len(found) <= 255 or not found.isprintable():
+    if not ID.fullmatch(found):
         raise invalid("this is no proxyId")
     return found
 
@@ -186,7 +189,7 @@ def delete_proxy(operation: dict, db, state) -> dict:
 # The log
 
 EVENT = {"id": str, "eventType": str, "timestamp": str, "outcome": str}
-EVENT_OPTIONAL = {"agentId": str, "proxyId": str, "userId": str, "serviceName": str, "count": int}
+EVENT_OPTIONAL = {"agentId": str, "proxyId": str, "userId": str, "serviceName": str, "count": int, "detail": dict}
 
 
 def append_events(operation: dict, db, state) -> dict:
@@ -199,7 +202,9 @@ def append_events(operation: dict, db, state) -> dict:
         kept = {name: member(event, name, kind) for name, kind in EVENT.items()}
         parse_time(kept["timestamp"])
         optional = {name: member(event, name, kind, None) for name, kind in EVENT_OPTIONAL.items()}
-        optional["detail"] = event.get("detail")
+        ids = [kept["id"], *(optional[name] for name in ("agentId", "proxyId", "userId"))]
+        if not all(each is None or ID.fullmatch(each) for each in ids):
+            raise invalid("an id of an event is none")
         # Other members are left behind, `source` and `seq` among them: those are ours to say (STO-30).
         append(db, "service", {**kept, **{name: value for name, value in optional.items() if value is not None}})
     return {"accepted": len(events)}  # STO-26

@@ -43,7 +43,7 @@ def parse(body: dict) -> tuple[dict, dict]:
     all_of = {name: value if value is not None else from_uri.get(name) for name, value in given.items()}
     settings = {"algorithm": all_of["algorithm"] or "SHA1", "digits": 6, "period": 30}
     settings.update({name: all_of[name] for name in ("digits", "period") if all_of[name] is not None})
-    in_range = 6 <= settings["digits"] <= 8 and 1 <= settings["period"] <= 3600
+    in_range = 6 <= settings["digits"] <= 8 and 1 <= settings["period"] <= 86400  # SAV-43
     if settings["algorithm"] not in ALGORITHMS or not in_range:
         raise invalid("algorithm, digits or period is none that there is")
     if all_of["secret"]:

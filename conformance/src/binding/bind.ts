@@ -68,19 +68,22 @@ async function lookAtUnbound({ hand, record, codeKey }: Desk): Promise<void> {
   }
   await look('openHealth', { method: 'GET', path: HEALTH });
   await look('unsignedHealth', { method: 'POST', path: HEALTH });
-  await look('unknownKeyAtHealth', hand.signed(HEALTH, {}, unknownKey()));
-  await look(
-    'unknownKeyAtStorage',
-    hand.signed('/v1/storage', { op: 'tokens.list', limit: 1 }, unknownKey()),
-  );
-  await look('unknownKeyAtProxy', hand.signed('/v1/proxy', undefined, unknownKey()));
   const notice = { serviceName: 'none', reason: 'manual' };
-  await look('unknownKeyAtRefreshNotify', hand.signed('/v1/refresh-notify', notice, unknownKey()));
   const get = { phase: 'get', serviceName: 'none' };
-  await look('unknownKeyAtRefresh', hand.signed('/v1/refresh', get, unknownKey()));
-  await look('unknownKeyRotates', hand.signed('/v1/exchange', { op: 'rotate' }, unknownKey()));
+  // None stands for what a webhook without a key may hold in its place.
+  const emptyKeys = ['bind', unknownKey().id].map((id) => ({ id, secret: new Uint8Array() }));
+  for (const key of [unknownKey(), ...emptyKeys]) {
+    const isEmpty = key.secret.byteLength === 0;
+    const name = !isEmpty ? 'unknownKey' : key.id === 'bind' ? 'emptyBindKey' : 'emptyKey';
+    await look(`${name}AtHealth`, hand.signed(HEALTH, {}, key));
+    await look(`${name}AtStorage`, hand.signed('/v1/storage', { op: 'tokens.list', limit: 1 }, key));
+    await look(`${name}AtProxy`, hand.signed('/v1/proxy', undefined, key));
+    await look(`${name}AtRefreshNotify`, hand.signed('/v1/refresh-notify', notice, key));
+    await look(`${name}AtRefresh`, hand.signed('/v1/refresh', get, key));
+    if (name !== 'emptyBindKey')
+      await look(`${name}Rotates`, hand.signed('/v1/exchange', { op: 'rotate' }, key));
+  }
   const emptyKey = { ...unknownKey(), secret: new Uint8Array() };
-  await look('emptyKeyAtHealth', hand.signed(HEALTH, {}, emptyKey));
   await look('codeAtHealthUnbound', hand.signed(HEALTH, {}, codeKey));
   await look('emptyKeyTicket', hand.ticket({ webhookId: 'whk_none', key: emptyKey }));
 }
@@ -115,19 +118,39 @@ async function exchangeWrongly({ address, invitation, hand, record }: Desk): Pro
   const under = (key: HmacKey) => (): RequestToSend => hand.exchange({ signature: { key } });
   const at = (created: number, expires: number) => (): RequestToSend =>
     hand.exchange({ signature: { created: now() + created, expires: now() + expires } });
-  const service = (baseUrl?: string) => (): RequestToSend => hand.exchange({ body: about(baseUrl) });
+  const service =
+    (baseUrl?: string, [created, expires]: readonly [number, number] = [0, 50]) =>
+    (): RequestToSend =>
+      hand.exchange({
+        body: about(baseUrl),
+        signature: { created: now() + created, expires: now() + expires },
+      });
+  // Clocks that differ by 25 seconds (SIG-50): such an exchange is refused for its service alone.
+  const [ahead, late] = [[25, 80] as const, [-75, -25] as const];
   const wrong: readonly (readonly [StepName, () => RequestToSend])[] = [
+    [
+      'noCode',
+      () => hand.exchange({ body: { service: { baseUrl: address.serviceUrl, vaultId: VAULT_ID } } }),
+    ],
+    ['codeIsNumber', () => hand.exchange({ body: { ...about(address.serviceUrl), code: 7 } })],
     ['wrongCode', () => hand.exchange({ code: unknownCode() })],
     ['unsigned', unsigned],
     ['forgedMac', under({ id: 'bind', secret: utf8(unknownCode()) })],
     ['otherKeyId', under({ id: 'bound', secret: utf8(code) })],
     ['tamperedBody', tampered],
-    ['expired', at(-150, -95)],
-    ['fromTheFuture', at(90, 140)],
-    ['longLived', at(0, 120)],
+    ['expired', at(-95, -39)],
+    ['fromTheFuture', at(42, 90)],
+    ['longLived', at(0, 61)],
+    ['withoutLife', at(5, 5)],
     ['otherService', service('https://another-service.example')],
-    ['serviceWithSlash', service(`${address.serviceUrl}/`)],
-    ['serviceInCapitals', service(address.serviceUrl.replace(/^https?/, (scheme) => scheme.toUpperCase()))],
+    ['serviceWithSlash', service(`${address.serviceUrl}/`, ahead)],
+    [
+      'serviceInCapitals',
+      service(
+        address.serviceUrl.replace(/^https?/, (scheme) => scheme.toUpperCase()),
+        late,
+      ),
+    ],
     ['noService', service()],
   ];
   for (const [name, request] of wrong) {
@@ -151,9 +174,11 @@ async function exchangeRightly({ hand, record }: Desk): Promise<readonly Exchang
   return inOrder.flatMap((step) => exchangedBy(step) ?? []);
 }
 
-async function lookAtPending({ hand, record }: Desk, binding: Binding): Promise<void> {
+async function lookAtPending({ invitation, hand, record }: Desk, binding: Binding): Promise<void> {
   const { look } = record;
   await look('usedCodePending', hand.exchange());
+  const service = { baseUrl: 'https://another-service.example', vaultId: VAULT_ID };
+  await look('usedCodeOtherService', hand.exchange({ body: { code: invitation.code, service } }));
   await look(
     'usedCodeForgedPending',
     hand.exchange({ signature: { key: { id: 'bind', secret: utf8(unknownCode()) } } }),

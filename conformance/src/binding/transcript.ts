@@ -28,8 +28,18 @@ export interface BindingSteps {
   readonly unknownKeyRotates?: Step | undefined;
   /** `POST /v1/health` without a signature. */
   readonly unsignedHealth?: Step | undefined;
-  /** `POST /v1/health` under an empty key. */
+  /** Under an empty key, once with the key id of an exchange; by path. */
   readonly emptyKeyAtHealth?: Step | undefined;
+  readonly emptyKeyAtStorage?: Step | undefined;
+  readonly emptyKeyAtProxy?: Step | undefined;
+  readonly emptyKeyAtRefreshNotify?: Step | undefined;
+  readonly emptyKeyAtRefresh?: Step | undefined;
+  readonly emptyKeyRotates?: Step | undefined;
+  readonly emptyBindKeyAtHealth?: Step | undefined;
+  readonly emptyBindKeyAtStorage?: Step | undefined;
+  readonly emptyBindKeyAtProxy?: Step | undefined;
+  readonly emptyBindKeyAtRefreshNotify?: Step | undefined;
+  readonly emptyBindKeyAtRefresh?: Step | undefined;
   /** `POST /v1/health` signed as the exchange is. */
   readonly codeAtHealthUnbound?: Step | undefined;
   /** A ticket under an empty key. */
@@ -44,11 +54,15 @@ export interface BindingSteps {
   readonly expired?: Step | undefined;
   readonly fromTheFuture?: Step | undefined;
   readonly longLived?: Step | undefined;
+  readonly withoutLife?: Step | undefined;
   /** The code and the signature hold, and the service's address is not the one that the webhook is configured for. */
   readonly otherService?: Step | undefined;
   readonly serviceWithSlash?: Step | undefined;
   readonly serviceInCapitals?: Step | undefined;
   readonly noService?: Step | undefined;
+  /** Without a code, and with one that is no text. */
+  readonly noCode?: Step | undefined;
+  readonly codeIsNumber?: Step | undefined;
 
   /** The exchange that was answered with a key; where none was, the first right one. */
   readonly exchange?: Step | undefined;
@@ -58,6 +72,8 @@ export interface BindingSteps {
 
   // The binding is pending.
   readonly usedCodePending?: Step | undefined;
+  /** The same with another service's address. */
+  readonly usedCodeOtherService?: Step | undefined;
   readonly usedCodeForgedPending?: Step | undefined;
   readonly pagePending?: Step | undefined;
   /** Under the new key's id, and signed with another one. */

@@ -15,6 +15,8 @@ interface Described {
 export interface WebhookCheck extends Described {
   /** All of what a webhook has to claim for the check to be scored; none: it is scored for every webhook. */
   readonly claims?: readonly Capability[];
+  /** What it takes its time for, such as `a provider that never answers`: it runs together with others that wait. */
+  readonly waitsFor?: string;
   /**
    * Talks to the webhook and compares.
    * @throws CheckFailed, NotTestable, CheckSkipped, NoAnswer

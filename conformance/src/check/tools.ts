@@ -4,6 +4,7 @@ import { CheckSkipped, NotTestable } from './outcome.ts';
 import { forgeSignature, type SignatureDeviation } from '../forge/signature.ts';
 import { forgeTicket, type TicketDeviation } from '../forge/ticket.ts';
 import type { Answer, Client, OpenAnswer, RequestToSend } from '../http/client.ts';
+import { typeIn, type StoredType } from './token-types.ts';
 import { jsonObject } from '../http/read-answer.ts';
 import type { Target } from '../target.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -43,7 +44,8 @@ export interface Tools {
   ticket(op: TicketOp, serviceName: string, deviation?: TicketDeviation): string;
   /**
    * `POST /v1/store` with a ticket of its own, as a browser or a command line sends it.
-   * @throws CheckSkipped where the webhook claims something, but not this
+   * @param body a text goes as it is
+   * @throws CheckSkipped where the webhook claims something, but not this or not the type
    */
   store(serviceName: string, body: object | string, deviation?: TicketDeviation): Promise<Answer>;
   /** `GET /v1/credential` with a ticket in the query, as an agent comes from the 307. */
@@ -82,10 +84,14 @@ export interface Tools {
   readonly seen: readonly Answer[];
   /** What the webhook claims. */
   readonly claims: ReadonlySet<Capability>;
+  /** Whether the webhook stores what has this type. */
+  takes(body: object): boolean;
   /** From now on the service signs with this key. */
   keyIsNow(key: HmacKey): void;
   /** Whether the key may be another one after the run: nobody else counts on it. */
   readonly mayReplaceKey: boolean;
+  /** Ends the webhook without notice and starts it again; absent where the run was not told how. */
+  readonly restart?: (() => Promise<void>) | undefined;
 }
 
 /** Tools for one run, and what clears up after it. */
@@ -103,10 +109,12 @@ export function createTools(options: {
   readonly target: Target;
   readonly client: Client;
   readonly claims: ReadonlySet<Capability>;
+  readonly types: ReadonlySet<StoredType>;
   readonly upstream: () => Promise<Upstream>;
   readonly mayReplaceKey: boolean;
+  readonly restart: Tools['restart'];
 }): Toolbox {
-  const { client, claims, upstream, mayReplaceKey } = options;
+  const { client, claims, types, upstream, mayReplaceKey, restart } = options;
   let { target } = options;
   const names: string[] = [];
   const proxyIds: string[] = [];
@@ -140,9 +148,15 @@ export function createTools(options: {
   const storage: Tools['storage'] = (body) => signed({ method: 'POST', path: '/v1/storage', body });
   const ticket: Tools['ticket'] = (op, serviceName, deviation) =>
     forgeTicket(target, op, serviceName, deviation);
+  const takes: Tools['takes'] = (body) => {
+    const type = typeIn(body);
+    return type === undefined || types.has(type);
+  };
   const store: Tools['store'] = async (serviceName, body, deviation) => {
     // Who claims something else is not asked to (HEA-06). Where nothing is known of the claims, storing shows it.
     if (claims.size > 0 && !claims.has('store')) throw new CheckSkipped('the webhook does not claim store');
+    if (typeof body === 'object' && !takes(body))
+      throw new CheckSkipped(`the webhook does not claim ${typeIn(body) ?? ''}`);
     return send({
       method: 'POST',
       path: '/v1/store',
@@ -211,10 +225,12 @@ export function createTools(options: {
     },
     seen,
     claims,
+    takes,
     keyIsNow: (key) => {
       target = { ...target, key };
     },
     mayReplaceKey,
+    restart,
   };
   return {
     tools,

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { UsageRefused, type Io } from './io.ts';
 
 /** Reads a text file; `-` is stdin. @throws UsageRefused */
@@ -24,6 +24,20 @@ export function writeTextFile(path: string, text: string): void {
   } catch (error) {
     throw new UsageRefused(`cannot write ${path}: ${codeOf(error)}`, { cause: error });
   }
+}
+
+/** Begins a file anew, to be written line by line; one that was not there is for its owner only. @throws UsageRefused */
+export function openTextFile(path: string): { line(text: string): void; close(): void } {
+  let file: number;
+  try {
+    file = openSync(path, 'w', 0o600);
+  } catch (error) {
+    throw new UsageRefused(`cannot write ${path}: ${codeOf(error)}`, { cause: error });
+  }
+  return {
+    line: (text) => writeSync(file, `${text}\n`),
+    close: () => closeSync(file),
+  };
 }
 
 /** Makes an empty file that only its owner reads, before anything is to be lost. @throws UsageRefused where there is one */

@@ -1,14 +1,17 @@
 import { rmSync } from 'node:fs';
 import { parseBaseline, type Baseline, BaselineRefused } from '../report/baseline.ts';
 import type { Check } from '../check/check.ts';
-import { selectChecks } from '../registry.ts';
+import { CHECKS, selectChecks } from '../registry.ts';
+import { badge } from '../report/badge.ts';
 import { formatOf, write, type Format } from '../report/formats.ts';
 import type { Report } from '../report/report.ts';
+import { createTrafficLog } from '../log/traffic-log.ts';
 import { loadRequirements } from '../requirements.ts';
 import { runSuite } from '../suite-run.ts';
-import type { Binding } from '../target.ts';
-import { readTextFile, replaceOwnFile, reserveFile, writeTextFile } from './files.ts';
+import type { Binding, WebhookToTest } from '../target.ts';
+import { openTextFile, readTextFile, replaceOwnFile, reserveFile, writeTextFile } from './files.ts';
 import { EXIT, UsageRefused, type Io } from './io.ts';
+import { restartBy } from './restart.ts';
 import { progressOn } from './progress.ts';
 import { writeBinding } from './saved-binding.ts';
 import { upstreamOf } from './upstream-flags.ts';
@@ -18,12 +21,17 @@ export interface RunFlags extends WebhookFlags {
   readonly upstreamUrl?: string;
   readonly upstreamListen?: string;
   readonly only: readonly string[];
+  readonly skip: readonly string[];
+  readonly fast?: true;
   readonly list?: true;
   readonly baseline?: string;
   readonly format: Format;
   readonly report: readonly string[];
+  readonly badge?: string;
+  readonly log?: string;
   readonly saveBinding?: string;
   readonly replaceKey?: true;
+  readonly restart?: string;
   readonly verbose?: true;
   /** False by `--no-color`. */
   readonly color: boolean;
@@ -35,12 +43,18 @@ export interface RunFlags extends WebhookFlags {
  * @throws UsageRefused, TargetRefused, UnknownCheck, UpstreamUnavailable
  */
 export async function runCommand(flags: RunFlags, io: Io): Promise<number> {
-  const checks = selectChecks(flags.only.flatMap((names) => names.split(',')).filter((name) => name !== ''));
+  const checks = selectChecks(namesIn(flags.only), {
+    skip: namesIn(flags.skip),
+    fast: flags.fast === true,
+  });
   if (flags.list) return listChecks(checks, io);
   const reports = flags.report.map(reportOf);
+  if (flags.badge !== undefined && checks.length < CHECKS.length)
+    throw new UsageRefused('--badge is for a whole run: leave out --only, --skip and --fast');
   const baseline = flags.baseline === undefined ? undefined : readBaseline(flags.baseline);
   const upstream = upstreamOf(flags);
   const webhook = await webhookOf(flags, io);
+  const log = flags.log === undefined ? undefined : openTextFile(flags.log);
   const keep = keeperOf(flags, (binding) => writeBinding(webhook.address, binding));
   try {
     const progress = progressOn(io, checks.length);
@@ -52,7 +66,9 @@ export async function runCommand(flags: RunFlags, io: Io): Promise<number> {
       upstream,
       // A binding that a run made is the suite's own; any other is somebody's who goes on with its key.
       mayReplaceKey: flags.replaceKey ?? ('invitation' in webhook || flags.binding !== undefined),
+      restart: restartOf(flags, webhook),
       signal: io.signal,
+      log: log && createTrafficLog(log.line),
       onBound: keep.save,
       onCheck: progress.onCheck,
     });
@@ -63,9 +79,16 @@ export async function runCommand(flags: RunFlags, io: Io): Promise<number> {
     if (report.interrupted) return EXIT.interrupted;
     return report.accepted ? EXIT.ok : EXIT.fails;
   } finally {
+    log?.close();
     keep.end();
   }
 }
+
+const restartOf = ({ restart }: RunFlags, { address }: WebhookToTest): (() => Promise<void>) | undefined =>
+  restart === undefined ? undefined : () => restartBy(restart, address.webhookUrl);
+
+const namesIn = (values: readonly string[]): readonly string[] =>
+  values.flatMap((names) => names.split(',')).filter((name) => name !== '');
 
 function listChecks(checks: readonly Check[], io: Io): number {
   for (const { id, title, requirements } of checks) io.out(`${id}\t${requirements.join(' ')}\t${title}`);
@@ -81,6 +104,7 @@ function print(
   io.out(write(report, flags.format, { verbose, color: flags.color && io.color === true }));
   for (const [path, format] of flags.reports)
     writeTextFile(path, `${write(report, format, { verbose: true })}\n`);
+  if (flags.badge !== undefined && !report.interrupted) writeTextFile(flags.badge, badge(report));
 }
 
 function reportOf(path: string): readonly [path: string, format: Format] {

@@ -65,6 +65,7 @@ export interface Client {
   send(request: RequestToSend): Promise<Answer>;
   /** Answers as soon as the head is there. @throws NoAnswer */
   open(request: RequestToSend): Promise<OpenAnswer>;
+  /** Ends idle connections; what is sent after it opens others. */
   close(): void;
 }
 

@@ -35,6 +35,7 @@ export interface RunFacts {
   readonly startedAtMs: number;
   readonly durationMs: number;
   readonly interrupted: boolean;
+  readonly leftOut: number;
   readonly requirements: ReadonlyMap<string, Requirement>;
   /** Ids of every check that there is. */
   readonly known: readonly string[];
@@ -61,6 +62,7 @@ export function buildReport(facts: RunFacts): Report {
     interrupted: facts.interrupted,
     capabilities: facts.capabilities ?? null,
     counts: countsOf(results),
+    leftOut: facts.leftOut,
     conforms,
     accepted,
     baseline: baseline ?? null,

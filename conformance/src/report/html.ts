@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { escapeMarkup } from './escape-markup.ts';
 import { baseLines } from './failure-text.ts';
 import { STYLE } from './html-style.ts';
 import type {
@@ -9,6 +10,7 @@ import type {
   ReportedRequest,
   RequirementCoverage,
 } from './report.ts';
+import { plural } from './plural.ts';
 import type { ShownBody } from './shown-body.ts';
 import { capabilitiesText, textSummary } from './text.ts';
 
@@ -24,22 +26,23 @@ export function htmlReport(report: Report): string {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${escape(POLICY)}">
+<meta http-equiv="Content-Security-Policy" content="${escapeMarkup(POLICY)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${report.conforms ? 'Conforms' : 'Does not conform'}: ${escape(webhook.url)}</title>
+<title>${report.conforms ? 'Conforms' : 'Does not conform'}: ${escapeMarkup(webhook.url)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <header>
-<h1>${escape(webhook.url)}</h1>
-<p class="verdict ${report.conforms ? 'passed' : 'failed'}">${escape(verdictText(report))}${report.interrupted ? ' (interrupted)' : ''}</p>
-<p>${escape(textSummary(report))}</p>
+<h1>${escapeMarkup(webhook.url)}</h1>
+<p class="verdict ${report.conforms ? 'passed' : 'failed'}">${escapeMarkup(verdictText(report))}${report.interrupted ? ' (interrupted)' : ''}</p>
+<p>${escapeMarkup(textSummary(report))}</p>
 ${countBar(report)}
 <dl>
-<dt>Capabilities</dt><dd>${escape(capabilitiesText(report))}</dd>
-<dt>Service</dt><dd>${escape(webhook.serviceUrl)}</dd>
-<dt>Run</dt><dd>${escape(report.startedAt)}, ${(report.durationMs / 1000).toFixed(1)} s, ${escape(suite.name)} ${escape(suite.version)}</dd>
+<dt>Capabilities</dt><dd>${escapeMarkup(capabilitiesText(report))}</dd>
+<dt>Service</dt><dd>${escapeMarkup(webhook.serviceUrl)}</dd>
+${report.leftOut === 0 ? '' : `<dt>Left out</dt><dd>${plural(report.leftOut, 'check')}</dd>`}
+<dt>Run</dt><dd>${escapeMarkup(report.startedAt)}, ${(report.durationMs / 1000).toFixed(1)} s, ${escapeMarkup(suite.name)} ${escapeMarkup(suite.version)}</dd>
 </dl>
 </header>
 <main>
@@ -91,18 +94,18 @@ function section(title: string, cards: readonly string[]): string {
 
 function list(title: string, items: readonly string[]): string {
   if (items.length === 0) return '';
-  return `<h2>${title}</h2><ul>${items.map((each) => `<li>${escape(each)}</li>`).join('')}</ul>`;
+  return `<h2>${title}</h2><ul>${items.map((each) => `<li>${escapeMarkup(each)}</li>`).join('')}</ul>`;
 }
 
 function failureCard(check: ReportedCheck): string {
   const { id, title, level, verdict, requirements, failure } = check;
   const quoted = requirements.map(
     (each) =>
-      `<blockquote><a href="#${escape(each.id)}">${escape(each.id)}</a> ${escape(each.sentence)} <cite>section ${escape(each.section)}</cite></blockquote>`,
+      `<blockquote><a href="#${escapeMarkup(each.id)}">${escapeMarkup(each.id)}</a> ${escapeMarkup(each.sentence)} <cite>section ${escapeMarkup(each.section)}</cite></blockquote>`,
   );
-  return `<article class="card ${verdict}" id="check-${escape(id)}">
-<h3><code>${escape(id)}</code> <span class="tag ${verdict}">${failure?.notTestable === undefined ? level : 'not testable'}</span></h3>
-<p>${escape(title)}</p>
+  return `<article class="card ${verdict}" id="check-${escapeMarkup(id)}">
+<h3><code>${escapeMarkup(id)}</code> <span class="tag ${verdict}">${failure?.notTestable === undefined ? level : 'not testable'}</span></h3>
+<p>${escapeMarkup(title)}</p>
 ${quoted.join('\n')}
 ${failure === undefined ? '' : failureBody(failure)}
 </article>`;
@@ -110,11 +113,11 @@ ${failure === undefined ? '' : failureBody(failure)}
 
 function failureBody({ expected, sent, received, noAnswer, hints }: ReportedFailure): string {
   return `<dl class="exchange">
-<dt>Expected</dt><dd><p>${escape(expected)}</p></dd>
+<dt>Expected</dt><dd><p>${escapeMarkup(expected)}</p></dd>
 ${received === undefined ? '' : `<dt>Came back</dt><dd>${answerBlock(received)}</dd>`}
-${noAnswer === undefined ? '' : `<dt>Came back</dt><dd><p>nothing: ${escape(noAnswer)}</p></dd>`}
+${noAnswer === undefined ? '' : `<dt>Came back</dt><dd><p>nothing: ${escapeMarkup(noAnswer)}</p></dd>`}
 ${sent === undefined ? '' : `<dt>Sent</dt><dd>${requestBlock(sent)}</dd>`}
-${hints.length === 0 ? '' : `<dt>Hints</dt><dd><ul>${hints.map((hint) => `<li>${escape(hint)}</li>`).join('')}</ul></dd>`}
+${hints.length === 0 ? '' : `<dt>Hints</dt><dd><ul>${hints.map((hint) => `<li>${escapeMarkup(hint)}</li>`).join('')}</ul></dd>`}
 </dl>`;
 }
 
@@ -137,14 +140,17 @@ function messageText(
   return lines.join('\n');
 }
 
-const pre = (text: string): string => `<pre>${escape(text)}</pre>`;
+const pre = (text: string): string => `<pre>${escapeMarkup(text)}</pre>`;
 
 function checkTable(checks: readonly ReportedCheck[]): string {
   const rows = checks.map(
     ({ id, title, verdict, level, durationMs, duringBinding, reason, requirements, failure }) => {
-      const name = failure === undefined ? escape(id) : `<a href="#check-${escape(id)}">${escape(id)}</a>`;
-      const note = reason === undefined ? '' : ` <em>${escape(reason)}</em>`;
-      return `<tr><td><span class="tag ${verdict}">${verdict}</span></td><td><code>${name}</code></td><td>${escape(title)}${note}</td><td>${level}</td><td>${requirements.map((each) => `<a href="#${escape(each.id)}">${escape(each.id)}</a>`).join(' ')}</td><td class="number">${duringBinding === true ? 'while binding' : `${durationMs} ms`}</td></tr>`;
+      const name =
+        failure === undefined
+          ? escapeMarkup(id)
+          : `<a href="#check-${escapeMarkup(id)}">${escapeMarkup(id)}</a>`;
+      const note = reason === undefined ? '' : ` <em>${escapeMarkup(reason)}</em>`;
+      return `<tr><td><span class="tag ${verdict}">${verdict}</span></td><td><code>${name}</code></td><td>${escapeMarkup(title)}${note}</td><td>${level}</td><td>${requirements.map((each) => `<a href="#${escapeMarkup(each.id)}">${escapeMarkup(each.id)}</a>`).join(' ')}</td><td class="number">${duringBinding === true ? 'while binding' : `${durationMs} ms`}</td></tr>`;
     },
   );
   return table(['', 'Check', 'What a webhook does', 'Level', 'Requirements', 'Time'], rows);
@@ -160,26 +166,13 @@ function requirementTable(requirements: readonly RequirementCoverage[]): string 
   const rows = requirements.map(({ id, section: at, sentence, verdict, checks, unobservable }) => {
     const seen =
       unobservable === undefined
-        ? checks.map((each) => `<code>${escape(each)}</code>`).join(' ')
-        : escape(unobservable);
-    return `<tr id="${escape(id)}"><td><span class="tag ${verdictClass[verdict]}">${verdict}</span></td><td>${escape(id)}</td><td>${escape(at)}</td><td>${escape(sentence)}</td><td>${seen}</td></tr>`;
+        ? checks.map((each) => `<code>${escapeMarkup(each)}</code>`).join(' ')
+        : escapeMarkup(unobservable);
+    return `<tr id="${escapeMarkup(id)}"><td><span class="tag ${verdictClass[verdict]}">${verdict}</span></td><td>${escapeMarkup(id)}</td><td>${escapeMarkup(at)}</td><td>${escapeMarkup(sentence)}</td><td>${seen}</td></tr>`;
   });
   return table(['', 'Id', 'Section', 'Requirement', 'Seen by'], rows);
 }
 
 function table(heads: readonly string[], rows: readonly string[]): string {
   return `<div class="scroll"><table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table></div>`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-  '`': '&#96;',
-};
-
-function escape(text: string): string {
-  return text.replace(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
 }

@@ -21,6 +21,8 @@ export interface Report {
   /** As claimed; null where the webhook did not say. */
   readonly capabilities: readonly string[] | null;
   readonly counts: Counts;
+  /** How many checks were not asked for. */
+  readonly leftOut: number;
   /** No MUST failed. */
   readonly conforms: boolean;
   /** The run has exit code 0: where a baseline is given, nothing failed but what it names, and it is up to date. */

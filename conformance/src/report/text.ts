@@ -32,8 +32,16 @@ export function textReport(report: Report, { verbose = false, color = false }: T
     ...baselineLines(report.baseline),
     '',
     ...(report.interrupted ? [`interrupted: ${plural(checks.length, 'check')} had run`] : []),
+    ...leftOutLines(report),
     textSummary(report),
   ].join('\n');
+}
+
+/** Says which checks a run was not asked for. */
+function leftOutLines({ leftOut, checks }: Report): readonly string[] {
+  if (leftOut === 0) return [];
+  const of = `${leftOut} of ${leftOut + checks.length}`;
+  return [`left out: ${of} checks, by --only, --skip or --fast (one check for each requirement, no waiting)`];
 }
 
 /** The last line of a report. */
@@ -95,14 +103,13 @@ function areaLine(area: string, checks: readonly ReportedCheck[], paint: Paint):
 
 const UNCLAIMED = /^the webhook does not claim (.+)$/;
 
-/** Each reason once; what the webhook does not claim in one of them. */
+/** Each reason once, in few words; what the webhook does not claim in one of them. */
 function reasonsOf(checks: readonly ReportedCheck[]): string {
   const reasons = checks.flatMap(({ reason }) => reason ?? []);
   const unclaimed = reasons.flatMap((reason) => UNCLAIMED.exec(reason)?.[1]?.split(', ') ?? []);
   const others = reasons.filter((reason) => !UNCLAIMED.test(reason));
-  const claim =
-    unclaimed.length === 0 ? [] : [`the webhook does not claim ${[...new Set(unclaimed)].join(', ')}`];
-  return [...claim, ...new Set(others)].join('; ');
+  const claim = unclaimed.length === 0 ? [] : [`${[...new Set(unclaimed)].join(', ')} not claimed`];
+  return [...claim, ...new Set(others.map((each) => each.replace(/^the webhook /, '')))].join('; ');
 }
 
 function checkLine({ id, verdict, title, reason }: ReportedCheck, paint: Paint): string {

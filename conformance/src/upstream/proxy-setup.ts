@@ -1,5 +1,5 @@
 import type { WebhookErrorCode } from '@svault/shared';
-import { expectRefusal, expectThat } from '../check/expect.ts';
+import { expectOk, expectRefusal, expectThat } from '../check/expect.ts';
 import type { Answer } from '../http/client.ts';
 import type { ProxiedCall, Tools } from '../check/tools.ts';
 import { reachable } from './reachable.ts';
@@ -72,6 +72,37 @@ function sharedText(tools: Tools): Promise<StoredText> {
   const text = storeText(tools);
   shared.set(tools, text);
   return text;
+}
+
+/** A configured proxy to a URL. */
+export interface ProxyTo {
+  readonly url: string;
+  call(): Promise<Answer>;
+}
+
+/** Proxies to these URLs, but for those that the webhook does not take: it has refused them for good. */
+export async function proxiesTo(
+  tools: Tools,
+  serviceName: string,
+  urls: readonly string[],
+): Promise<readonly ProxyTo[]> {
+  const puts = urls.map((upstreamUrl) => {
+    return {
+      op: 'proxies.put',
+      proxyId: tools.freshProxyId(),
+      serviceName,
+      upstreamUrl,
+      headerTemplates: BEARER,
+    };
+  });
+  const { results } = expectOk(await tools.storage({ batch: puts }));
+  const taken = (at: number): boolean => {
+    const result: unknown = Array.isArray(results) ? results[at] : undefined;
+    return typeof result === 'object' && result !== null && 'proxyId' in result;
+  };
+  return puts
+    .filter((_, at) => taken(at))
+    .map(({ proxyId, upstreamUrl: url }) => ({ url, call: () => tools.proxied({ proxyId, serviceName }) }));
 }
 
 /** The last call that arrived. @param before how many had arrived before @throws CheckFailed where it is not one more */

@@ -1,6 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { watch } from 'node:fs/promises';
+import { join } from 'node:path';
 import { randomToken } from '@svault/shared';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tempDir } from '@svault/test-kit/temp-dir';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Ran } from '../engine/machine.ts';
 import { IMAGES, NODE_IMAGE, ROOT } from '../engine/images.ts';
 import { OWN_USER, type Running, runContainer, runToEnd } from '../engine/one-container.ts';
@@ -9,10 +13,14 @@ import { OWN_USER, type Running, runContainer, runToEnd } from '../engine/one-co
 const SERVICE_URL = 'http://127.0.0.1:9';
 const WEBHOOK_URL = 'http://127.0.0.1:8090';
 
+/** Whose network the webhook and the suite share: it outlives a restart of the webhook. */
+let network: Running;
 let webhook: Running;
 beforeAll(async () => {
+  network = await runContainer({ image: NODE_IMAGE, entrypoint: ['sleep', 'infinity'] });
   webhook = await runContainer({
     image: IMAGES.webhook,
+    network,
     env: {
       SV_WEBHOOK_URL: WEBHOOK_URL,
       SV_WEBHOOK_SERVICE_URL: SERVICE_URL,
@@ -26,7 +34,10 @@ beforeAll(async () => {
   });
   await webhook.healthy();
 });
-afterAll(() => webhook?.remove());
+afterAll(async () => {
+  await webhook?.remove();
+  await network?.remove();
+});
 
 async function bindLink(): Promise<string> {
   const { output } = await webhook.run('node', '/svault/webhook/dist/main.js', 'bind-link');
@@ -36,17 +47,44 @@ async function bindLink(): Promise<string> {
 }
 
 const SUITE = 'conformance/src/bin.ts';
+/** The suite's command writes this file and waits until it is gone. */
+const RESTART = '/restart/wanted';
 
-/** Runs the suite beside the webhook: this workspace's, in a container that shares its network. */
-const runSuite = (...words: string[]): Promise<Ran> =>
-  runToEnd({
+/** Runs the suite beside the webhook: this workspace's, in a container of the same network. */
+async function runSuite(...words: string[]): Promise<Ran> {
+  const folder = restartsFolder();
+  return runToEnd({
     image: NODE_IMAGE,
     entrypoint: ['node', `/workspace/${SUITE}`],
-    command: words,
-    binds: [`${ROOT}:/workspace:ro`],
+    command: [...words, '--restart', `touch ${RESTART}; while [ -e ${RESTART} ]; do sleep 0.1; done`],
+    binds: [`${ROOT}:/workspace:ro`, `${folder}:/restart`],
     user: OWN_USER,
-    network: webhook,
+    network,
   });
+}
+
+/** A folder in which the suite asks for restarts: the webhook is killed and started again. */
+function restartsFolder(): string {
+  const dir = tempDir();
+  const wanted = join(dir.path, 'wanted');
+  const over = new AbortController();
+  const serving = (async () => {
+    for await (const _ of watch(dir.path, { signal: over.signal })) {
+      if (!existsSync(wanted)) continue;
+      await webhook.crash();
+      await webhook.start();
+      rmSync(wanted);
+    }
+  })();
+  onTestFinished(async () => {
+    over.abort();
+    await serving.catch((error: unknown) => {
+      if (!over.signal.aborted) throw error;
+    });
+    dir.remove();
+  });
+  return dir.path;
+}
 
 /** Ids of all checks that there are. */
 function listed(): readonly string[] {

@@ -4,6 +4,7 @@ import { CheckFailed, CheckSkipped } from '../../check/outcome.ts';
 import type { BindingCheck } from '../../check/check.ts';
 import { expectThat } from '../../check/expect.ts';
 import { header, text } from '../../http/read-answer.ts';
+import { expectRetryAfter } from '../refresh/refreshable.ts';
 import { pageIn, expectMute, expectOpenPage } from './observed.ts';
 
 const LINK = /^\/vault\/webhook-bind\?./;
@@ -68,13 +69,25 @@ export const BIND_PAGE_CHECKS: readonly BindingCheck[] = [
     },
   },
   {
+    id: 'binding.wrong-token-asked-again',
+    title: 'a wrong set-up token is answered 403 with a page in HTML that has the form once more',
+    requirements: ['BND-13'],
+    observe: (transcript) => {
+      const answer = pageIn(transcript, 'wrongSetupToken');
+      const asks = formsOf(text(answer)).some(({ tokenField }) => tokenField !== undefined);
+      expectThat(answer.status === 403 && asks, answer, '403 with a form that asks for the set-up token');
+      const type = header(answer, 'content-type') ?? '';
+      expectThat(/^text\/html[ \t]*(;|$)/i.test(type), answer, 'Content-Type: text/html');
+    },
+  },
+  {
     id: 'binding.wrong-tokens-limited',
     title: 'of more than 10 wrong set-up tokens within a minute some are answered 429 with Retry-After',
     requirements: ['BND-04', 'TRN-24'],
     observe: (transcript) => {
       const answer = pageIn(transcript, 'manyWrongSetupTokens');
       expectThat(answer.status === 429, answer, '429 to one of more than 10 wrong set-up tokens');
-      expectThat(header(answer, 'retry-after') !== undefined, answer, 'Retry-After');
+      expectRetryAfter(answer);
     },
   },
 ];

@@ -42,14 +42,16 @@ export const EXCHANGE_CHECKS: readonly BindingCheck[] = [
     observe: (transcript) => {
       const at = (name: StepName): void => expectUnsigned(answerIn(transcript, name));
       at('unsignedHealth');
-      at('unknownKeyAtHealth');
       at('unknownKeyRotates');
-      at('emptyKeyAtHealth');
+      at('emptyKeyRotates');
       at('codeAtHealthUnbound');
-      if (claims(transcript, 'storage')) at('unknownKeyAtStorage');
-      if (claims(transcript, 'proxy')) at('unknownKeyAtProxy');
-      if (claims(transcript, 'refresh-notify')) at('unknownKeyAtRefreshNotify');
-      if (claims(transcript, 'sv-refresh')) at('unknownKeyAtRefresh');
+      for (const key of ['unknownKey', 'emptyKey', 'emptyBindKey'] as const) {
+        at(`${key}AtHealth`);
+        if (claims(transcript, 'storage')) at(`${key}AtStorage`);
+        if (claims(transcript, 'proxy')) at(`${key}AtProxy`);
+        if (claims(transcript, 'refresh-notify')) at(`${key}AtRefreshNotify`);
+        if (claims(transcript, 'sv-refresh')) at(`${key}AtRefresh`);
+      }
     },
   },
   {
@@ -93,9 +95,9 @@ export const EXCHANGE_CHECKS: readonly BindingCheck[] = [
   },
   {
     id: 'binding.times',
-    title: 'an exchange that is late, early or valid for too long is refused',
+    title: 'an exchange that is late, early, or valid for too long or not at all is refused',
     requirements: ['EXC-05'],
-    observe: refused('expired', 'fromTheFuture', 'longLived'),
+    observe: refused('expired', 'fromTheFuture', 'longLived', 'withoutLife'),
   },
   {
     id: 'binding.refusals-keep-code',
@@ -196,6 +198,21 @@ export const EXCHANGE_CHECKS: readonly BindingCheck[] = [
     title: 'a used code is answered 410 before the binding is complete',
     requirements: ['EXC-16', 'EXC-18'],
     observe: (transcript) => expectRefusal(answerIn(transcript, 'usedCodePending'), 'CODE_USED'),
+  },
+  {
+    id: 'binding.used-code-other-service',
+    title: 'a used code is answered 410 also beside another service’s address',
+    requirements: ['EXC-22'],
+    observe: (transcript) => expectRefusal(answerIn(transcript, 'usedCodeOtherService'), 'CODE_USED'),
+  },
+  {
+    id: 'binding.without-code',
+    title: 'an exchange without code, or with one that is no text, is answered 400',
+    requirements: ['EXC-21'],
+    observe: (transcript) => {
+      expectRefusal(answerIn(transcript, 'noCode'), 'INVALID_REQUEST', 'no code');
+      expectRefusal(answerIn(transcript, 'codeIsNumber'), 'INVALID_REQUEST', 'a number as code');
+    },
   },
   {
     id: 'binding.used-code-bound',

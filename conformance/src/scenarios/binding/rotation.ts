@@ -1,3 +1,4 @@
+import { expectKept, SETTINGS } from '../refresh/kept-settings.ts';
 import { randomBytes } from 'node:crypto';
 import { toBase64url, type HmacKey } from '@svault/shared';
 import { NotTestable } from '../../check/outcome.ts';
@@ -164,6 +165,16 @@ export const ROTATION_CHECKS: readonly WebhookCheck[] = [
     }),
   },
   {
+    id: 'rotation.keeps-records',
+    title: 'records have the settings that they were stored with after a rotation too',
+    requirements: ['TRU-01', 'SAV-08'],
+    claims: ['store', 'storage'],
+    run: replacing(async (tools, { promoted }) => {
+      const { name } = await tools.given.text(SETTINGS);
+      await expectKept(tools, name, promoted);
+    }),
+  },
+  {
     id: 'rotation.former-signs-requests',
     title: 'the former key still holds for requests',
     requirements: ['ROT-04'],
@@ -183,6 +194,18 @@ export const ROTATION_CHECKS: readonly WebhookCheck[] = [
       const { former } = await promoted();
       expectGoodTicket(await fetchUnder(tools, former), 'the former');
       if (tools.claims.has('proxy')) expectGoodTicket(await proxyUnder(tools, former), 'the former');
+    }),
+  },
+  {
+    id: 'rotation.former-does-not-rotate',
+    title: 'a rotation under the former key is refused, and the current key holds on',
+    requirements: ['ROT-10', 'ROT-01'],
+    run: replacing(async (tools, { promoted, request, learn }) => {
+      const { now, former } = await promoted();
+      const rotated = await tools.signed(ROTATE, { key: former });
+      learn(rotated);
+      expectRefusal(rotated, 'SIGNATURE_INVALID');
+      expectOk(await request(now));
     }),
   },
 ];

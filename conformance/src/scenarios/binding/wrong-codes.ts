@@ -2,7 +2,7 @@ import { createHandshake, unknownCode } from '../../binding/handshake.ts';
 import type { Check } from '../../check/check.ts';
 import { expectRefusal, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
-import { header } from '../../http/read-answer.ts';
+import { expectRetryAfter } from '../refresh/refreshable.ts';
 
 /** EXC-14. */
 const WRONG_CODES_A_MINUTE = 30;
@@ -31,7 +31,7 @@ export const WRONG_CODE_CHECKS: readonly Check[] = [
       } while (answer.status !== 429 && sent < most());
       expectThat(answer.status === 429, answer, `429 to one of ${sent} wrong codes within a minute`);
       expectRefusal(answer, 'RATE_LIMITED');
-      expectThat(header(answer, 'retry-after') !== undefined, answer, 'Retry-After');
+      expectRetryAfter(answer);
     },
   },
 ];

@@ -3,8 +3,11 @@ import type { Check } from '../../check/check.ts';
 import { expectDelivered } from '../../check/delivered.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
+import { certificateChain } from '../../forge/certificate-chain.ts';
+import { ed25519Key } from '../../forge/ssh-key.ts';
 import { jsonObject, text } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
+import { emptyBodies } from './empty-bodies.ts';
 
 /** Texts that somebody on the way may read as something else, or tidy up. */
 const TEXTS: Readonly<Record<string, string>> = {
@@ -16,6 +19,17 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a JSON object': '{"accessToken": 1e3 , "a":null}',
   'a JSON word': 'null',
 };
+
+/** One of each type whose secret does not end by itself. */
+const EXPIRING = [
+  { tokenType: 'JWT', accessToken: 'access' },
+  { tokenType: 'Certificate', ...certificateChain() },
+  { tokenType: 'SSHKey', privateKey: ed25519Key().privateKey },
+  { tokenType: 'RawCredential', value: 'raw' },
+];
+
+const isSame = (returned: unknown, stored: string): boolean =>
+  typeof returned === 'string' && parseTime(returned) === parseTime(stored);
 
 /** More than these beside an envelope would be CORS (the Fetch standard, section 3.2). */
 function expectNoCors(answer: Answer, what: string): void {
@@ -85,7 +99,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
   },
   {
     id: 'credential.expiry-time',
-    title: 'the expiryTime that was stored with a text is delivered, as the same instant',
+    title: 'the expiryTime that was stored is delivered, as the same instant, whatever the type',
     requirements: ['CRE-07', 'TRN-14'],
     claims: ['credential'],
     run: async (tools) => {
@@ -96,9 +110,15 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
       ]) {
         const { name } = await tools.given.text({ expiryTime });
         const { answer, token } = await expectDelivered(tools, name);
-        const returned = token['expiryTime'];
-        const same = typeof returned === 'string' && parseTime(returned) === parseTime(expiryTime);
-        expectThat(same, answer, `expiryTime ${expiryTime}`);
+        expectThat(isSame(token['expiryTime'], expiryTime), answer, `expiryTime ${expiryTime}`);
+      }
+      const expiryTime = '2099-01-02T03:04:05.000Z';
+      const seeds = tools.claims.has('totp') ? [{ tokenType: 'TOTP', secret: 'GEZDGNBVGY3TQOJQ' }] : [];
+      for (const body of [...EXPIRING.filter(tools.takes), ...seeds]) {
+        const name = await tools.given.record({ ...body, expiryTime });
+        const { answer, token } = await expectDelivered(tools, name);
+        const what = `expiryTime ${expiryTime} for a ${body.tokenType}`;
+        expectThat(isSame(token['expiryTime'], expiryTime), answer, what);
       }
     },
   },
@@ -193,15 +213,7 @@ export const CREDENTIAL_CHECKS: readonly Check[] = [
     requirements: ['CRE-09', 'SAV-05'],
     claims: ['credential'],
     run: async (tools) => {
-      const bodies = [
-        { tokenType: 'PlainText', value: '' },
-        { tokenType: 'JWT', accessToken: '' },
-        { tokenType: 'Certificate', certificate: '', privateKey: '' },
-        { tokenType: 'SSHKey', privateKey: '' },
-        { tokenType: 'RawCredential', value: '' },
-        ...(tools.claims.has('totp') ? [{ tokenType: 'TOTP', secret: '' }] : []),
-      ];
-      for (const body of bodies) {
+      for (const body of emptyBodies(tools)) {
         const name = await tools.given.record(body);
         expectRefusal(await fetchNamed(tools, name), 'EMPTY_TOKEN', `an empty ${body.tokenType}`);
       }

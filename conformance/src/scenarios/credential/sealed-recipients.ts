@@ -72,6 +72,8 @@ export const SEALED_RECIPIENT_CHECKS: readonly WebhookCheck[] = [
         'a list of thumbprints': { jkt: [jkt] },
         'the start of the thumbprint': { jkt: jkt.slice(0, 22) },
         'the thumbprint in hex': { jkt: Buffer.from(jkt, 'base64url').toString('hex') },
+        'the thumbprint in capitals': { jkt: jkt.toUpperCase() },
+        'the thumbprint in small letters': { jkt: jkt.toLowerCase() },
         'the key in place of its thumbprint': { jwk: publicJwk },
       };
       await eachVariant(bad, async (cnf) => {

@@ -225,11 +225,12 @@ export const MINTING_CHECKS: readonly WebhookCheck[] = [
   ...checksOf(GCP),
   ...checksOf(GITHUB),
   {
-    // The one check that takes as long as the webhook waits for a provider: up to 8 seconds (TRN-25).
     id: 'mint.provider-hangs',
     title: 'a provider that does not answer in time is answered with 504',
     requirements: ['SAV-30', 'TRN-25'],
     claims: ['credential'],
+    // A webhook may take 8 seconds until it gives its provider up (TRN-25).
+    waitsFor: 'a provider of minted credentials that never answers',
     run: async (tools) => {
       const minter = [GCP, GITHUB].find(({ claim }) => tools.claims.has(claim));
       if (minter === undefined) throw new CheckSkipped('the webhook claims neither gcp nor github-app');

@@ -5,20 +5,8 @@ import { eachVariant } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import { text } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
+import { awsMinter, ROLE } from './aws-minter.ts';
 import { GCP, GITHUB } from './provider.ts';
-
-const ROLE = 'arn:aws:iam::123456789012:role/conformance';
-
-/** An `aws-sts` minter; nobody asks AWS with it. */
-const awsMinter = (settings: object): object => ({
-  type: 'aws-sts',
-  accessKeyId: `AKIA${randomToken(16)
-    .replace(/[^A-Za-z]/g, 'A')
-    .toUpperCase()
-    .slice(0, 16)}`,
-  secretAccessKey: randomToken(30),
-  ...settings,
-});
 
 /** Each is refused, and none of them leaves a record. */
 async function expectRefused(tools: Tools, minters: Readonly<Record<string, object>>): Promise<void> {

@@ -45,6 +45,8 @@ export const TOTP_REFUSAL_CHECKS: readonly WebhookCheck[] = [
         'codes by a counter': { otpauthUri: `otpauth://hotp/a?secret=${seed}&counter=1` },
         'a page': { otpauthUri: `https://totp/a?secret=${seed}` },
         'another scheme': { otpauthUri: `otpauth-migration://totp/a?secret=${seed}` },
+        'a longer word': { otpauthUri: `otpauth://totps/a?secret=${seed}` },
+        'a word before it': { otpauthUri: `otpauth://xtotp/a?secret=${seed}` },
         'no seed': { otpauthUri: 'otpauth://totp/a?issuer=b' },
         'no URI': { otpauthUri: seed },
       });
@@ -61,6 +63,8 @@ export const TOTP_REFUSAL_CHECKS: readonly WebhookCheck[] = [
         'another algorithm': { otpauthUri, algorithm: 'SHA1' },
         'other digits': { otpauthUri, digits: 6 },
         'another period': { otpauthUri, period: 30 },
+        'a period with a digit more': { otpauthUri, period: 600 },
+        'a period with a digit less': { otpauthUri, period: 6 },
         'another period, the rest being the same': { otpauthUri, algorithm: 'SHA256', digits: 8, period: 30 },
       });
     },

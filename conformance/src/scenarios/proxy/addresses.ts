@@ -1,10 +1,10 @@
 import { allowedHostFor } from '@svault/shared/schemas';
 import type { Check } from '../../check/check.ts';
-import { expectOk, expectThat } from '../../check/expect.ts';
+import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
 import { header, jsonObject } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
-import { setUpProxy, calledOnce, expectUncalled, storeText } from '../../upstream/proxy-setup.ts';
+import { setUpProxy, calledOnce, expectUncalled, proxiesTo, storeText } from '../../upstream/proxy-setup.ts';
 import { reachable } from '../../upstream/reachable.ts';
 
 /** 0.0.0.0 and its like first: a connection there is refused at once. */
@@ -23,30 +23,13 @@ const UNSPECIFIED = ['0', '0x0', '00.00.00.00', '0.0', '[0:0:0:0:0:0:0:0]'];
 /** 169.254.169.254 and 10.0.0.1. */
 const NUMBERS = ['2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '012.0.0.1'];
 
-/**
- * Configures a proxy for each of these URLs, for a record that may go to all of them, and by https anywhere.
- * @returns ids by URL; undefined where the webhook does not take the configuration, which refuses the URL for good
- */
-async function configured(
-  tools: Tools,
-  urls: readonly string[],
-): Promise<{ serviceName: string; proxies: ReadonlyArray<readonly [url: string, id: string | undefined]> }> {
+/** Proxies to these URLs for a record that may go to all of them, and by https anywhere. */
+async function configured(tools: Tools, urls: readonly string[]): ReturnType<typeof proxiesTo> {
   await reachable(tools);
   const { allowedHost } = await tools.given.upstream();
   const plain = urls.filter((url) => url.startsWith('http://')).map((url) => allowedHostFor(new URL(url)));
-  const allowedHosts = [...new Set(['*', allowedHost, ...plain])];
-  const { name: serviceName } = await storeText(tools, { allowedHosts });
-  const headerTemplates = { authorization: 'Bearer ${TOKEN}' };
-  const ids = urls.map(() => tools.freshProxyId());
-  const batch = urls.map((upstreamUrl, at) => {
-    return { op: 'proxies.put', proxyId: ids[at], serviceName, upstreamUrl, headerTemplates };
-  });
-  const { results } = expectOk(await tools.storage({ batch }));
-  const taken = (at: number): boolean => {
-    const result: unknown = Array.isArray(results) ? results[at] : undefined;
-    return typeof result === 'object' && result !== null && 'proxyId' in result;
-  };
-  return { serviceName, proxies: urls.map((url, at) => [url, taken(at) ? ids[at] : undefined]) };
+  const { name } = await storeText(tools, { allowedHosts: [...new Set(['*', allowedHost, ...plain])] });
+  return proxiesTo(tools, name, urls);
 }
 
 /** A check that no proxy leads to any of these hosts, whatever the owner allowed. */
@@ -62,16 +45,9 @@ function refusedHosts(
     requirements,
     claims: ['proxy'],
     run: async (tools) => {
-      const { serviceName, proxies } = await configured(
-        tools,
-        hosts.map((host) => `https://${host}/`),
-      );
-      for (const [url, proxyId] of proxies) {
-        if (proxyId === undefined) continue;
-        const answer = await tools.proxied({ proxyId, serviceName });
-        const refused = answer.status === 403 && jsonObject(answer)?.['code'] === 'DESTINATION_NOT_ALLOWED';
-        expectThat(refused, answer, `403 with { error, code: DESTINATION_NOT_ALLOWED } for ${url}`);
-      }
+      const urls = hosts.map((host) => `https://${host}/`);
+      for (const { url, call } of await configured(tools, urls))
+        expectRefusal(await call(), 'DESTINATION_NOT_ALLOWED', url);
     },
   };
 }
@@ -90,10 +66,8 @@ function neverAnswered(
     claims: ['proxy'],
     run: async (tools) => {
       const place = (await tools.given.upstream()).open();
-      const { serviceName, proxies } = await configured(tools, urls(new URL(place.url)));
-      for (const [url, proxyId] of proxies) {
-        if (proxyId === undefined) continue;
-        const answer = await tools.proxied({ proxyId, serviceName });
+      for (const { url, call } of await configured(tools, urls(new URL(place.url)))) {
+        const answer = await call();
         expectThat(place.calls.length === 0 && isOwnRefusal(answer), answer, `no call of ${url}`);
       }
     },

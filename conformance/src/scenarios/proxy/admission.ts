@@ -5,6 +5,8 @@ import { expectOk, expectThat } from '../../check/expect.ts';
 import type { TicketDeviation } from '../../forge/ticket.ts';
 import type { Answer } from '../../http/client.ts';
 import { header, jsonObject } from '../../http/read-answer.ts';
+import { emptyBodies } from '../credential/empty-bodies.ts';
+import { GCP, GITHUB, givenMinter } from '../minting/provider.ts';
 import {
   setUpProxy,
   calledOnce,
@@ -214,12 +216,27 @@ export const PROXY_ADMISSION_CHECKS: readonly Check[] = [
   },
   {
     id: 'proxy.empty-record',
-    title: 'an empty record is answered with 422 EMPTY_TOKEN, without a call',
+    title: 'an empty record is answered with 422 EMPTY_TOKEN, without a call, whatever its type',
     requirements: ['PRX-33', 'PRX-19'],
     claims: ['proxy'],
     run: async (tools) => {
-      const proxy = await setUpProxy(tools, { record: await storeTextOf(tools, '') });
-      expectUncalled(proxy, await proxy.call(), 'EMPTY_TOKEN', 'an empty record');
+      const { allowedHost } = await tools.given.upstream();
+      for (const body of emptyBodies(tools)) {
+        const name = await tools.given.record({ ...body, allowedHosts: [allowedHost] });
+        const proxy = await setUpProxy(tools, { record: { name, value: '' } });
+        expectUncalled(proxy, await proxy.call(), 'EMPTY_TOKEN', `an empty ${body.tokenType}`);
+      }
+      for (const minter of [GCP, GITHUB].filter(({ claim }) => tools.claims.has(claim))) {
+        const settings = { privateKey: '' };
+        const record = await givenMinter(tools, minter, {
+          settings,
+          beside: { allowedHosts: [allowedHost] },
+        });
+        const proxy = await setUpProxy(tools, { record: { name: record.name, value: '' } });
+        const answer = await proxy.call();
+        expectUncalled(proxy, answer, 'EMPTY_TOKEN', `an empty key of ${minter.id}`);
+        expectThat(record.place.calls.length === 0, answer, 'no call to the provider with an empty key');
+      }
     },
   },
   {

@@ -241,14 +241,17 @@ export const PROXY_CHECKS: readonly Check[] = [
       const headerTemplates = { 'USER-Agent': "the template's", Accept: 'text/html' };
       const proxy = await setUpProxy(tools, { headerTemplates });
       const headers = [
-        ['user-agent', 'the agent'],
+        ['User-Agent', 'the agent'],
         ['accept', 'application/json'],
+        ['accept-language', 'de'],
       ] as const;
       const answer = await proxy.call({ headers });
       const call = calledOnce(proxy, answer);
       const [agents, accepts] = [received(call, 'user-agent'), received(call, 'accept')];
       const holds = agents.join('|') === "the template's" && accepts.join('|') === 'text/html';
       expectThat(holds, answer, `the template's alone, not ${JSON.stringify({ agents, accepts })}`);
+      const isLeft = received(call, 'accept-language').join('|') === 'de';
+      expectThat(isLeft, answer, 'the agent’s accept-language, which no template names');
     },
   },
 ];

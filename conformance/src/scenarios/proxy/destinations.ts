@@ -5,24 +5,9 @@ import { jsonObject } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
 import { setUpProxy, calledOnce, expectUncalled, storeText, received } from '../../upstream/proxy-setup.ts';
 import { reachable } from '../../upstream/reachable.ts';
+import { CALLED_ADDRESS_CHECKS } from './called-addresses.ts';
+import { ELSEWHERE, hostOf } from './own-host.ts';
 import type { Place } from '../../upstream/upstream.ts';
-
-export const ELSEWHERE = 'api.another.example';
-
-/** The allowed entry of the suite's upstream in its parts. */
-interface HostEntry {
-  readonly entry: string;
-  /** `http://`, or nothing for https. */
-  readonly scheme: string;
-  readonly host: string;
-  readonly port: string | undefined;
-}
-
-export async function hostOf(tools: Tools): Promise<HostEntry> {
-  const { allowedHost: entry } = await tools.given.upstream();
-  const [, scheme = '', host = '', port] = /^(http:\/\/)?(\[.*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
-  return { entry, scheme, host, port };
-}
 
 /** A proxy to the suite's upstream by another scheme: by https nothing answers where the upstream speaks plain http. */
 async function byScheme(
@@ -106,6 +91,7 @@ function allowed(
 
 /** Protocol sections 5.5 and 5.6: the hosts that a record may be sent to. */
 export const DESTINATION_CHECKS: readonly Check[] = [
+  ...CALLED_ADDRESS_CHECKS,
   {
     id: 'destination.no-hosts',
     title: 'a record without allowedHosts is injected nowhere',
@@ -126,45 +112,6 @@ export const DESTINATION_CHECKS: readonly Check[] = [
       const other = scheme + ELSEWHERE;
       const entries = port === undefined ? [other] : [other, `${other}:${port}`];
       return [...entries.map((entry) => [entry]), entries, []];
-    },
-  ),
-  notAllowed('other-port', 'a host with a port means that port only', ['SAV-14', 'PRX-08'], async (tools) => {
-    const { entry, scheme, host, port = scheme === '' ? '443' : '80' } = await hostOf(tools);
-    const other = Number(port) === 65_535 ? 1024 : Number(port) + 1;
-    // What begins or ends like the port is another one too.
-    const ports = [other, 443, 80, Number(`${port}0`), Number(port.slice(0, -1))];
-    const others = ports.filter((each) => each > 0 && each <= 65_535 && each !== Number(port));
-    const named = others.map((each) => `${scheme}${host}:${each}`);
-    return named.filter((each) => each !== entry).map((each) => [each]);
-  }),
-  notAllowed(
-    'default-port',
-    'a host without a port means the default port of the scheme only',
-    ['SAV-13', 'PRX-08'],
-    async (tools) => {
-      const { scheme, host, port } = await hostOf(tools);
-      // Where the upstream is at the default port, another one has to be named to be another.
-      return port === undefined ? [[`${scheme}${host}:8443`]] : [[scheme + host]];
-    },
-  ),
-  notAllowed(
-    'look-alikes',
-    'a host that begins or ends like an allowed one, or that a pattern would fit, is another host',
-    ['PRX-08', 'SAV-11', 'SAV-12'],
-    async (tools) => {
-      const { scheme, host, port } = await hostOf(tools);
-      const behind = port === undefined ? '' : `:${port}`;
-      const [, ...others] = host.split('.');
-      const parent = others.join('.');
-      const hosts = [
-        host.slice(1),
-        ...[`${host}.another.example`, `evil-${host}`, `evil.${host}`],
-        ...(parent === '' ? [] : [`*.${parent}`, `.${parent}`]),
-      ];
-      // An address in brackets looks like no name.
-      const whole = host.startsWith('[') ? [] : hosts.map((each) => each + behind);
-      const patterns = [`${host}:*`, ...(behind === '' ? [] : [`*${behind}`])];
-      return [...whole, ...patterns].map((each) => [scheme + each]);
     },
   ),
   allowed(

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectThat } from '../../check/expect.ts';
+import { INJECTED_TYPE_CHECKS } from './injected-types.ts';
 import {
   setUpProxy,
   calledOnce,
@@ -118,6 +119,21 @@ export const INJECTION_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'injection.tab',
+    title: 'a tab inside a credential goes out as it is',
+    requirements: ['PRX-51'],
+    claims: ['proxy'],
+    run: async (tools) => {
+      const { allowedHost } = await tools.given.upstream();
+      const value = 'a canary\twith a tab in it';
+      const name = await tools.given.record({ tokenType: 'PlainText', value, allowedHosts: [allowedHost] });
+      const proxy = await setUpProxy(tools, { record: { name, value } });
+      const answer = await proxy.call();
+      const [sent] = received(calledOnce(proxy, answer), 'authorization');
+      expectThat(sent === `Bearer ${value}`, answer, 'the credential with its tab at the upstream');
+    },
+  },
+  {
     id: 'injection.newest-secret',
     title: 'a call carries the credential that was stored last',
     requirements: ['PRX-13'],
@@ -133,51 +149,7 @@ export const INJECTION_CHECKS: readonly Check[] = [
       expectThat(value === 'Bearer the-newer-canary-one', answer, 'the credential that was stored last');
     },
   },
-  {
-    id: 'injection.of-each-type',
-    title: 'what is put in is what accessToken would be, for a JWT and a RawCredential too',
-    requirements: ['PRX-13'],
-    claims: ['proxy'],
-    run: async (tools) => {
-      const { allowedHost } = await tools.given.upstream();
-      const bodies = [
-        {
-          tokenType: 'JWT',
-          accessToken: 'access-canary-of-a-type',
-          refreshToken: 'refresh-canary-of-a-type',
-        },
-        { tokenType: 'RawCredential', value: 'raw canary of a type' },
-      ];
-      for (const body of bodies) {
-        const value = 'value' in body ? body.value : body.accessToken;
-        const name = await tools.given.record({ ...body, allowedHosts: [allowedHost] });
-        const proxy = await setUpProxy(tools, { record: { name, value: value ?? '' } });
-        const answer = await proxy.call();
-        const [sent] = received(calledOnce(proxy, answer), 'authorization');
-        expectThat(sent === `Bearer ${value}`, answer, `"Bearer ${value}" for a ${body.tokenType}`);
-      }
-    },
-  },
-  {
-    id: 'injection.totp',
-    title: 'what is put in for a TOTP is the current code and not its seed',
-    requirements: ['PRX-13'],
-    claims: ['proxy', 'totp'],
-    run: async (tools) => {
-      const { allowedHost } = await tools.given.upstream();
-      const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
-      const name = await tools.given.record({
-        tokenType: 'TOTP',
-        secret,
-        allowedHosts: [allowedHost],
-        allowShortSecret: true,
-      });
-      const proxy = await setUpProxy(tools, { record: { name, value: secret } });
-      const answer = await proxy.call();
-      const [sent = ''] = received(calledOnce(proxy, answer), 'authorization');
-      expectThat(/^Bearer \d{6}$/.test(sent), answer, 'a code of six digits at the upstream');
-    },
-  },
+  ...INJECTED_TYPE_CHECKS,
   {
     id: 'injection.proxy-only',
     title: 'a record that is never delivered is injected at its allowed hosts',

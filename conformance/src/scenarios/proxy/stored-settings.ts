@@ -1,4 +1,4 @@
-import { ELSEWHERE, hostOf } from './destinations.ts';
+import { ELSEWHERE, hostOf } from './own-host.ts';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectThat } from '../../check/expect.ts';
 import type { Tools } from '../../check/tools.ts';

@@ -17,6 +17,7 @@ import {
   jwtBody,
   metadataOf,
   notice,
+  MAX_CALLS_AN_HOUR,
   sealedProvider,
   underWay,
   versionAfter,
@@ -25,7 +26,6 @@ import {
 
 const claims = ['credential', 'store', 'refresh-notify'] as const;
 const INVALID_GRANT = answerJson(400, { error: 'invalid_grant' });
-const MAX_CALLS_AN_HOUR = 10;
 
 const page =
   (status: number, type: string, body: string): UpstreamAnswer =>
@@ -131,11 +131,12 @@ export const REFRESH_FAILURE_CHECKS: readonly Check[] = [
     },
   },
   {
-    // The one check that has to wait: a webhook may take 8 seconds until it gives its provider up (TRN-25).
     id: 'refresh.provider-silent',
     title: 'a provider that does not answer is given up within 8 seconds, with 504 PROVIDER_TIMEOUT',
     requirements: ['CRE-14', 'TRN-25'],
     claims,
+    // A webhook may take 8 seconds until it gives its provider up (TRN-25).
+    waitsFor: 'a provider of tokens that never answers',
     run: async (tools) => {
       const record = await givenRefreshable(tools);
       record.provider.answerWith(() => undefined);

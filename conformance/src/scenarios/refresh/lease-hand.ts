@@ -16,8 +16,9 @@ export const updateUnder = (tools: Tools, leaseId: unknown, authentication: obje
 export async function givenLease(
   tools: Tools,
   client: ProviderClient = basicClient(),
+  beside: Readonly<Record<string, unknown>> = {},
 ): Promise<{ readonly record: Refreshable; readonly leaseId: unknown; readonly authentication: object }> {
-  const record = await givenRefreshable(tools, { client, sealed: mediatedProvider });
+  const record = await givenRefreshable(tools, { client, sealed: mediatedProvider, beside });
   const { leaseId } = expectOk(await getLease(tools, record));
   return { record, leaseId, authentication: authenticationOf(client) };
 }

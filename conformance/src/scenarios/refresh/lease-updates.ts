@@ -12,6 +12,7 @@ import {
   expectLatest,
   expectNoSecret,
   expectRetryAfter,
+  MAX_CALLS_AN_HOUR,
   fetchToken,
   givenRefreshable,
   isInAnHour,
@@ -36,6 +37,7 @@ const METHODS = {
     'clientSecret by client_secret_post',
   ],
   assertion: [assertionClient, 'clientAssertion by private_key_jwt'],
+  none: [(): ProviderClient => ({ id: 'a public client', method: 'none' }), 'client id alone, by none'],
 } as const;
 
 /** Protocol section 7: `POST /v1/refresh`, its second phase. */
@@ -117,6 +119,38 @@ export const LEASE_UPDATE_CHECKS: readonly Check[] = [
         expectAsked(again, record.provider, 1);
         expectOutcome(again, outcome);
       }
+    },
+  },
+  {
+    id: 'lease.update-known-by-lease',
+    title: 'an update under a lease that was used is the same one, whatever authentication it brings',
+    requirements: ['REF-35', 'REF-11'],
+    claims,
+    run: async (tools) => {
+      const { record, leaseId, authentication } = await givenLease(tools);
+      expectOutcome(await updateUnder(tools, leaseId, authentication), 'refreshed');
+      const again = await updateUnder(tools, leaseId, { clientSecret: randomToken(), more: 1 });
+      expectAsked(again, record.provider, 1);
+      expectOutcome(again, 'refreshed');
+    },
+  },
+  {
+    id: 'lease.calls-count',
+    title: 'the calls of leases, failed ones too, count towards the ten of an hour',
+    requirements: ['REF-36', 'REF-04', 'TRN-24'],
+    claims,
+    run: async (tools) => {
+      const { record, leaseId, authentication } = await givenLease(tools);
+      record.provider.answerWith(answerJson(500, {}));
+      let answer = await updateUnder(tools, leaseId, authentication);
+      for (let calls = 1; calls <= MAX_CALLS_AN_HOUR && answer.status === 200; calls++) {
+        const next = await getLease(tools, record);
+        answer =
+          next.status === 200 ? await updateUnder(tools, expectOk(next)['leaseId'], authentication) : next;
+      }
+      expectAsked(answer, record.provider, MAX_CALLS_AN_HOUR);
+      expectRefusal(answer, 'RATE_LIMITED');
+      expectRetryAfter(answer);
     },
   },
   {

@@ -9,6 +9,7 @@ import { LEASE_UPDATE_CHECKS } from './lease-updates.ts';
 import {
   basicClient,
   expectAsked,
+  expectLatest,
   expectNoSecret,
   expectRetryAfter,
   fetchToken,
@@ -177,6 +178,25 @@ export const LEASE_CHECKS: readonly Check[] = [
       await noticed;
       const fault = provider.calls.find((call) => call.fault !== undefined)?.fault;
       expectThat(fault === undefined, update, `calls that the provider can take, but ${fault}`);
+    },
+  },
+  {
+    id: 'lease.delivered-after',
+    title: 'an expired token is delivered once the lease that is out was used, as the lease refreshed it',
+    requirements: ['REF-09', 'CRE-12'],
+    claims: [...claims, 'credential', 'refresh-notify'],
+    run: async (tools) => {
+      const client = basicClient();
+      const record = await givenRefreshable(tools, { client });
+      const { name, provider } = record;
+      const { leaseId } = expectOk(await get(tools, name));
+      const fetched = underWay(fetchToken(tools, record));
+      await provider.arrived(1, 60);
+      const update = await lease(tools, { phase: 'update', leaseId, clientSecret: client.secret });
+      expectThat(expectOk(update)['outcome'] === 'refreshed', update, 'outcome "refreshed"');
+      const answer = await fetched;
+      expectLatest(answer, record);
+      expectAsked(answer, provider, 1);
     },
   },
   {

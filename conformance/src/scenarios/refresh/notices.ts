@@ -175,6 +175,20 @@ export const REFRESH_NOTICE_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'refresh-notify.other-reason',
+    title: 'a notice whose reason is none of the three is answered with 400, and nobody is called',
+    requirements: ['REF-37'],
+    claims,
+    run: async (tools) => {
+      const { name: serviceName, provider } = await givenRefreshable(tools);
+      for (const reason of [undefined, '', 'Expired', 'expired ', 'unexpired', 'expiring soon']) {
+        const answer = await notice(tools, { serviceName, reason });
+        expectRefusal(answer, 'INVALID_REQUEST', `reason ${JSON.stringify(reason)}`);
+        expectThat(provider.calls.length === 0, answer, 'no call to the provider');
+      }
+    },
+  },
+  {
     id: 'refresh-notify.bad-body',
     title: 'a notice that names no record is answered with 400',
     requirements: ['TRN-02', 'ERR-01'],

@@ -3,6 +3,7 @@ import type { Check } from '../../check/check.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import type { ProviderClient } from '../../provider/client-authentication.ts';
 import { openProvider, type Provider } from '../../provider/provider.ts';
+import { postClient } from './lease-hand.ts';
 import {
   basicClient,
   expectAsked,
@@ -30,6 +31,10 @@ const secret = (): string => randomToken();
 const withoutMethod = (provider: Provider): object => ({
   ...sealedProvider(provider),
   authMethod: undefined,
+});
+const mediatedWithoutMethod = (provider: Provider): object => ({
+  ...withoutMethod(provider),
+  mediated: true,
 });
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -113,17 +118,27 @@ export const PROVIDER_CALL_CHECKS: readonly Check[] = [
     requirements: ['CRE-17', 'STO-03'],
     claims: [...claims, 'storage'],
     run: async (tools) => {
-      for (const [client, authMethod] of [
-        [basicClient(), 'client_secret_basic'],
-        [{ id: 'client', method: 'none' }, 'none'],
-      ] as const) {
-        const { name, provider } = await givenRefreshable(tools, { client, sealed: withoutMethod });
+      const publicClient = { id: 'client', method: 'none' } as const;
+      const shown = [
+        { client: basicClient(), sealed: withoutMethod, authMethod: 'client_secret_basic', mediated: false },
+        { client: publicClient, sealed: withoutMethod, authMethod: 'none', mediated: false },
+        { client: postClient(), sealed: sealedProvider, authMethod: 'client_secret_post', mediated: false },
+        {
+          client: publicClient,
+          sealed: mediatedWithoutMethod,
+          authMethod: 'client_secret_basic',
+          mediated: true,
+        },
+      ];
+      const served = shown.filter(({ mediated }) => !mediated || tools.claims.has('sv-refresh'));
+      for (const { client, sealed, authMethod, mediated } of served) {
+        const { name, provider } = await givenRefreshable(tools, { client, sealed });
         const { answer, token } = await metadataOf(tools, name);
         const { tokenUrl } = provider;
-        const shown = Object(token['provider']) as Record<string, unknown>;
-        const expected = { tokenUrl, clientId: client.id, authMethod, mediated: false };
+        const told = Object(token['provider']) as Record<string, unknown>;
+        const expected = { tokenUrl, clientId: client.id, authMethod, mediated };
         for (const [member, value] of Object.entries(expected))
-          expectThat(shown[member] === value, answer, `provider.${member} ${JSON.stringify(value)}`);
+          expectThat(told[member] === value, answer, `provider.${member} ${JSON.stringify(value)}`);
         const returned = Buffer.from(answer.body).toString('utf8');
         expectThat(!('secret' in client) || !returned.includes(client.secret), answer, 'no client secret');
       }

@@ -8,6 +8,7 @@ import type { Tools } from '../../check/tools.ts';
 import { PROVIDER_CALL_CHECKS } from './provider-calls.ts';
 import { PROXIED_REFRESH_CHECKS } from '../proxy/refresh.ts';
 import { REFRESH_FAILURE_CHECKS } from './failures.ts';
+import { KEPT_SETTINGS_CHECKS } from './kept-settings.ts';
 import { REFRESH_NOTICE_CHECKS } from './notices.ts';
 import {
   basicClient,
@@ -258,4 +259,5 @@ export const REFRESH_CHECKS: readonly Check[] = [
   ...REFRESH_FAILURE_CHECKS,
   ...PROXIED_REFRESH_CHECKS,
   ...REFRESH_NOTICE_CHECKS,
+  ...KEPT_SETTINGS_CHECKS,
 ];

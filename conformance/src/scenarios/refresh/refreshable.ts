@@ -188,6 +188,9 @@ export async function versionAfter(tools: Tools, name: string, from: unknown): P
   return undefined;
 }
 
+/** REF-04. */
+export const MAX_CALLS_AN_HOUR = 10;
+
 /** Whether an answer says when to come again (RFC 9110 section 10.2.3). */
 export function expectRetryAfter(answer: Answer): void {
   const returned = header(answer, 'retry-after') ?? '';

@@ -1,18 +1,16 @@
 import { randomToken, toBase64 } from '@svault/shared';
 import type { Check } from '../../check/check.ts';
-import { DERIVED_COMPONENTS, type SignatureDeviation } from '../../forge/signature.ts';
+import type { SignatureDeviation } from '../../forge/signature.ts';
 import { headerOf, withAnotherHeader, withHeader, withoutHeader } from '../../forge/tamper.ts';
 import type { RequestToSend } from '../../http/client.ts';
-import type { Tools } from '../../check/tools.ts';
-import { refusesSignatures, takesSignatures, withBody, type Attempts } from './signed-requests.ts';
+import { refusesSignatures, takesSignatures, type Attempts, type Place } from './signed-requests.ts';
 
 const PARAMETERS = ['created', 'expires', 'nonce', 'keyid', 'alg', 'tag'] as const;
 
-const rightly = (tools: Tools): RequestToSend => tools.sign(withBody(tools));
-const input = (tools: Tools, change: (value: string) => string): RequestToSend =>
-  withHeader(rightly(tools), 'signature-input', change);
-const signature = (tools: Tools, change: (value: string) => string): RequestToSend =>
-  withHeader(rightly(tools), 'signature', change);
+const input = (place: Place, change: (value: string) => string): RequestToSend =>
+  withHeader(place.sign(), 'signature-input', change);
+const signature = (place: Place, change: (value: string) => string): RequestToSend =>
+  withHeader(place.sign(), 'signature', change);
 
 const without = (name: string): SignatureDeviation => ({
   parameters: (right) => right.replace(new RegExp(`;${name}=(?:"[^"]*"|\\d+)`), ''),
@@ -34,19 +32,19 @@ const reordered =
     `;${order(right.slice(1).split(';')).join(';')}`;
 
 /** A rightly signed request whose MAC, in base64, has a character of the alphabet that base64url writes otherwise. */
-function withCharacteristicMac(tools: Tools): RequestToSend {
+function withCharacteristicMac(place: Place): RequestToSend {
   for (;;) {
-    const request = rightly(tools);
+    const request = place.sign();
     if (/[+/]/.test(headerOf(request, 'signature'))) return request;
   }
 }
 
-function doubled(tools: Tools): Attempts {
-  const request = rightly(tools);
+function doubled(place: Place): Attempts {
+  const request = place.sign();
   const again = (name: string, value = headerOf(request, name)): RequestToSend =>
-    withAnotherHeader(rightly(tools), name, value);
+    withAnotherHeader(place.sign(), name, value);
   const first = (name: string, value: string): RequestToSend => {
-    const { headers = [], ...rest } = rightly(tools);
+    const { headers = [], ...rest } = place.sign();
     return { ...rest, headers: [[name, value], ...headers] };
   };
   const none = `sv=:${toBase64(new Uint8Array(32))}:`;
@@ -56,7 +54,7 @@ function doubled(tools: Tools): Attempts {
     'Signature twice, both the same': withAnotherHeader(request, 'signature', headerOf(request, 'signature')),
     'Signature-Input twice, the second one of another request': again('signature-input'),
     'Signature-Input twice, both the same': (() => {
-      const right = rightly(tools);
+      const right = place.sign();
       return withAnotherHeader(right, 'signature-input', headerOf(right, 'signature-input'));
     })(),
   };
@@ -70,10 +68,10 @@ export const SIGNATURE_HEADER_CHECKS: readonly Check[] = [
       title: 'a request without both signature headers is refused',
       requirements: ['SIG-26'],
     },
-    (tools) => ({
-      'without both': withoutHeader(withoutHeader(rightly(tools), 'signature'), 'signature-input'),
-      'without Signature': withoutHeader(rightly(tools), 'signature'),
-      'without Signature-Input': withoutHeader(rightly(tools), 'signature-input'),
+    (place) => ({
+      'without both': withoutHeader(withoutHeader(place.sign(), 'signature'), 'signature-input'),
+      'without Signature': withoutHeader(place.sign(), 'signature'),
+      'without Signature-Input': withoutHeader(place.sign(), 'signature-input'),
     }),
   ),
   refusesSignatures(
@@ -90,15 +88,15 @@ export const SIGNATURE_HEADER_CHECKS: readonly Check[] = [
       title: 'a signature header with a member beside sv is refused',
       requirements: ['SIG-27'],
     },
-    (tools) => {
+    (place) => {
       const other = `sig1=("@method");created=1;nonce="${randomToken()}"`;
       return {
-        'a member behind it in Signature-Input': input(tools, (value) => `${value}, ${other}`),
-        'a member before it in Signature-Input': input(tools, (value) => `${other}, ${value}`),
-        'a member behind it in Signature': signature(tools, (value) => `${value}, sig1=:AAAA:`),
-        'a member before it in Signature': signature(tools, (value) => `sig1=:AAAA:, ${value}`),
+        'a member behind it in Signature-Input': input(place, (value) => `${value}, ${other}`),
+        'a member before it in Signature-Input': input(place, (value) => `${other}, ${value}`),
+        'a member behind it in Signature': signature(place, (value) => `${value}, sig1=:AAAA:`),
+        'a member before it in Signature': signature(place, (value) => `sig1=:AAAA:, ${value}`),
         'a member beside it in both': withHeader(
-          input(tools, (value) => `${value}, ${other}`),
+          input(place, (value) => `${value}, ${other}`),
           'signature',
           (value) => `${value}, sig1=:AAAA:`,
         ),
@@ -241,13 +239,13 @@ export const SIGNATURE_HEADER_CHECKS: readonly Check[] = [
       title: 'a MAC that is not base64 of the standard alphabet with padding is refused',
       requirements: ['SIG-42'],
     },
-    (tools) => ({
-      'without padding': signature(tools, (value) => value.replaceAll('=:', ':').replace('sv:', 'sv=:')),
-      'in the alphabet of base64url': withHeader(withCharacteristicMac(tools), 'signature', (value) =>
+    (place) => ({
+      'without padding': signature(place, (value) => value.replaceAll('=:', ':').replace('sv:', 'sv=:')),
+      'in the alphabet of base64url': withHeader(withCharacteristicMac(place), 'signature', (value) =>
         value.replaceAll('+', '-').replaceAll('/', '_'),
       ),
-      'with a space inside': signature(tools, (value) => value.replace(/^(.{24})/, '$1 ')),
-      'with a character that is none of base64': signature(tools, (value) =>
+      'with a space inside': signature(place, (value) => value.replace(/^(.{24})/, '$1 ')),
+      'with a character that is none of base64': signature(place, (value) =>
         value.replace(/^(.{24})/, '$1!'),
       ),
     }),
@@ -258,17 +256,17 @@ export const SIGNATURE_HEADER_CHECKS: readonly Check[] = [
       title: 'signature headers that cannot be read are refused like wrong ones',
       requirements: ['SIG-58'],
     },
-    (tools) => ({
-      'an empty Signature': signature(tools, () => ''),
-      'an empty Signature-Input': input(tools, () => ''),
-      'a Signature-Input without a value': input(tools, () => 'sv'),
-      'a text in place of the list': input(tools, () => 'sv="x"'),
-      'a text in place of the MAC': signature(tools, (value) => value.replace(/:(.*):/, '"$1"')),
-      'a list without end': input(tools, (value) => value.replace(')', '')),
-      'a quote without end': input(tools, (value) => value.slice(0, -1)),
+    (place) => ({
+      'an empty Signature': signature(place, () => ''),
+      'an empty Signature-Input': input(place, () => ''),
+      'a Signature-Input without a value': input(place, () => 'sv'),
+      'a text in place of the list': input(place, () => 'sv="x"'),
+      'a text in place of the MAC': signature(place, (value) => value.replace(/:(.*):/, '"$1"')),
+      'a list without end': input(place, (value) => value.replace(')', '')),
+      'a quote without end': input(place, (value) => value.slice(0, -1)),
       'no component': { components: [] },
       'a number as a component': {
-        components: [...DERIVED_COMPONENTS, 'content-type', 'content-digest', { written: '1', value: '1' }],
+        components: [...place.covered, { written: '1', value: '1' }],
       },
     }),
   ),

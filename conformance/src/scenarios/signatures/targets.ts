@@ -1,22 +1,18 @@
 import { authorityOf, signedPath } from '@svault/shared';
 import type { Check } from '../../check/check.ts';
 import { variantsAtOnce } from '../../check/each-variant.ts';
-import { expectOk, expectThat } from '../../check/expect.ts';
+import { expectThat } from '../../check/expect.ts';
 import { NotTestable } from '../../check/outcome.ts';
-import { CONTENT_COMPONENTS, type Component, DERIVED_COMPONENTS } from '../../forge/signature.ts';
+import type { Component } from '../../forge/signature.ts';
 import type { RequestToSend } from '../../http/client.ts';
 import type { Target } from '../../target.ts';
 import type { Tools } from '../../check/tools.ts';
-import { HEALTH, refusesSignatures, withBody } from './signed-requests.ts';
+import { atEachEndpoint, HEALTH, refusesSignatures, type Place } from './signed-requests.ts';
 
 const OTHER = 'another.example';
 
-const method = (value: string): { readonly components: readonly Component[] } => ({
-  components: [
-    { written: '"@method"', value },
-    ...DERIVED_COMPONENTS.filter((each) => each !== '@method'),
-    ...CONTENT_COMPONENTS,
-  ],
+const method = ({ covered }: Place, value: string): { readonly components: readonly Component[] } => ({
+  components: [{ written: '"@method"', value }, ...covered.filter((each) => each !== '@method')],
 });
 
 /** Authorities that are not the webhook's, though some read them for it. */
@@ -57,12 +53,11 @@ export const SIGNATURE_TARGET_CHECKS: readonly Check[] = [
       title: 'a signature for one endpoint is refused at another',
       requirements: ['SIG-15', 'SIG-45'],
     },
-    (tools) => {
-      const request = withBody(tools);
-      const path = request.path === '/v1/health' ? '/v1/storage' : '/v1/health';
+    ({ path, sign, target }) => {
+      const other = path === '/v1/health' ? '/v1/storage' : '/v1/health';
       return {
-        'sent to another endpoint': { ...tools.sign({ ...request, path }), path: request.path },
-        'signed for another endpoint': { path: signedPath(tools.target.webhookUrl, '/v1/proxy') },
+        'sent to another endpoint': { ...sign({}, { path: other }), path },
+        'signed for another endpoint': { path: signedPath(target.webhookUrl, other) },
       };
     },
   ),
@@ -72,7 +67,7 @@ export const SIGNATURE_TARGET_CHECKS: readonly Check[] = [
       title: 'a signature for another method is refused',
       requirements: ['SIG-45'],
     },
-    () => ({ PUT: method('PUT'), 'post, in small letters': method('post') }),
+    (place) => ({ PUT: method(place, 'PUT'), 'post, in small letters': method(place, 'post') }),
   ),
   refusesSignatures(
     {
@@ -80,9 +75,7 @@ export const SIGNATURE_TARGET_CHECKS: readonly Check[] = [
       title: 'a signature over another spelling of the path is refused',
       requirements: ['SIG-15', 'SIG-16'],
     },
-    (tools) => {
-      const { path } = withBody(tools);
-      const { webhookUrl } = tools.target;
+    ({ path, target: { webhookUrl } }) => {
       const prefix = signedPath(webhookUrl, '');
       return {
         'with a slash at the end': { path: signedPath(webhookUrl, `${path}/`) },
@@ -119,9 +112,9 @@ export const SIGNATURE_TARGET_CHECKS: readonly Check[] = [
       title: 'no header of the request says what the authority is',
       requirements: ['SIG-12'],
     },
-    (tools) => {
+    ({ sign }) => {
       const said = (...headers: readonly (readonly [string, string])[]): RequestToSend =>
-        tools.sign({ ...HEALTH, headers }, { authority: OTHER });
+        sign({ authority: OTHER }, { headers });
       return {
         Host: said(['host', OTHER]),
         'X-Forwarded-Host': said(['x-forwarded-host', OTHER]),
@@ -138,7 +131,9 @@ export const SIGNATURE_TARGET_CHECKS: readonly Check[] = [
       const open = await tools.send({ method: 'GET', path: '/v1/health', headers });
       if (open.status !== 200)
         throw new NotTestable('something in front of the webhook answers to one Host only', open);
-      expectOk(await tools.signed({ ...HEALTH, headers }));
+      await variantsAtOnce(atEachEndpoint(tools), async ({ sign, expectTaken }) =>
+        expectTaken(await tools.send(sign({}, { headers }))),
+      );
     },
   },
   refusesSignatures(
@@ -147,10 +142,18 @@ export const SIGNATURE_TARGET_CHECKS: readonly Check[] = [
       title: 'a signed request with a query is refused',
       requirements: ['SIG-17', 'SIG-18'],
     },
-    (tools) => ({
-      'signed with the query': tools.sign({ ...HEALTH, path: '/v1/health?x=1' }),
-      'signed without the query': tools.sign({ ...HEALTH, path: '/v1/health?x=1' }, { query: '?' }),
+    ({ path, sign }) => ({
+      'signed with the query': sign({}, { path: `${path}?x=1` }),
+      'signed without the query': sign({ query: '?' }, { path: `${path}?x=1` }),
     }),
+  ),
+  refusesSignatures(
+    {
+      id: 'signature.bare-query',
+      title: 'a signed request whose target ends with a bare question mark is refused',
+      requirements: ['SIG-62'],
+    },
+    ({ path, sign }) => ({ 'a bare ?': { ...sign(), path: `${path}?` } }),
   ),
   refusesSignatures(
     {

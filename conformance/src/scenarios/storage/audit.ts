@@ -101,6 +101,23 @@ export const AUDIT_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'audit.other-ids',
+    title: 'ids of events that differ in letter case, or in one letter more, are two',
+    requirements: ['STO-27', 'STO-26'],
+    claims: CLAIMS,
+    run: async (tools) => {
+      const agentId = freshId('agt');
+      const id = `evt_${randomToken(8)}aA`;
+      const ids = [id, id.toUpperCase(), id.toLowerCase(), `${id}x`, id.slice(0, -1)];
+      await append(
+        tools,
+        ids.map((each) => ({ ...event({ agentId }), id: each })),
+      );
+      const { answer, items } = await ofAgent(tools, agentId);
+      expectThat(items.length === ids.length, answer, `${ids.length} items, one of each id`);
+    },
+  },
+  {
     id: 'audit.repeat-at-once',
     title: 'an id that appears twice in one append is accepted twice and written once',
     requirements: ['STO-26', 'STO-27'],
@@ -207,6 +224,9 @@ export const AUDIT_CHECKS: readonly Check[] = [
         event({ agentId: other, serviceName: name }),
         event({ agentId: one }),
         event(),
+        // Nearly that agent, and nearly that record.
+        ...[one.toUpperCase(), `${one}x`, one.slice(0, -1)].map((agentId) => event({ agentId })),
+        ...[name.toUpperCase(), `${name}x`, name.slice(0, -1)].map((serviceName) => event({ serviceName })),
       ];
       await append(tools, events);
       for (const [filter, wanted] of [

@@ -107,6 +107,7 @@ export const STORAGE_BATCH_CHECKS: readonly Check[] = [
         { op: 'tokens.nothing' },
         { op: 'tokens.list', limit: 0 },
         { ...put(tools), ifVersion: 7 },
+        ...[null, 7, 'tokens.list', [{ op: 'tokens.list' }]],
       ];
       const batch = [first, ...wrong.slice(0, 2), middle, ...wrong.slice(2), last];
       const answer = await tools.storage({ batch });
@@ -124,6 +125,72 @@ export const STORAGE_BATCH_CHECKS: readonly Check[] = [
       }
       for (const { proxyId } of [first, middle, last])
         expectOk(await tools.storage({ op: 'proxies.get', proxyId }));
+    },
+  },
+  {
+    id: 'storage.batch-as-alone',
+    title: 'an operation of a batch is refused for what it is refused for alone, and does nothing then',
+    requirements: ['STO-04', 'STO-08', 'STO-11', 'STO-17', 'STO-20'],
+    claims: CLAIMS,
+    run: async (tools) => {
+      await tools.given.text();
+      const { name: serviceName } = await tools.given.text({ allowedHeaders: ['x-mine'] });
+      const alone = expectOk(await tools.storage({ op: 'tokens.get', serviceName }));
+      const config = put(tools);
+      const { proxyId } = config;
+      expectOk(await tools.storage(config));
+      const refused = [
+        ['SECRET_FIELD', { op: 'tokens.get', serviceName, more: [{ Password: 'x' }] }],
+        ['SECRET_FIELD', { op: 'tokens.delete', serviceName, secret: 'x' }],
+        ['VERSION_CONFLICT', { op: 'tokens.delete', serviceName, ifVersion: 7 }],
+        ['VERSION_CONFLICT', { op: 'proxies.delete', proxyId, ifVersion: 7 }],
+        ['VERSION_CONFLICT', { ...put(tools), proxyId, upstreamUrl: 'https://b.example/', ifVersion: 7 }],
+        ['INVALID_REQUEST', { ...config, upstreamUrl: 'https://me@api.example/' }],
+        ['INVALID_REQUEST', { op: 'tokens.list', limit: 501 }],
+        ['INVALID_REQUEST', { op: 'proxies.list', limit: 501 }],
+        ['INVALID_REQUEST', { op: 'audit.list', limit: 101 }],
+        ['INVALID_REQUEST', { op: 'audit.append', events: 'none' }],
+      ] as const;
+      const still = [
+        { op: 'tokens.list', limit: 1 },
+        { op: 'tokens.list', limit: 500 },
+        { op: 'tokens.get', serviceName },
+        { op: 'proxies.get', proxyId },
+        { op: 'tokens.delete', serviceName, ifVersion: 1 },
+        { op: 'proxies.delete', proxyId, ifVersion: 1 },
+        // What is not there is not there, whatever ifVersion says (STO-20).
+        { op: 'tokens.delete', serviceName, ifVersion: 1 },
+        { op: 'proxies.delete', proxyId, ifVersion: 1 },
+      ];
+      const batch = [...refused.map(([, operation]) => operation), ...still];
+      const answer = await tools.storage({ batch });
+      const results = resultsOf(answer, batch.length);
+      for (const [at, [code, operation]] of refused.entries())
+        expectError(answer, results[at], code, JSON.stringify(operation));
+      const [page, whole, token, kept, ...deletions] = results.slice(refused.length);
+      expectThat(
+        typeof page?.['nextCursor'] === 'string',
+        answer,
+        'a nextCursor behind the first of several',
+      );
+      expectThat(Array.isArray(whole?.['items']), answer, 'items of a page of 500');
+      const [deleted, again] = [deletions.slice(0, 2), deletions.slice(2)];
+      expectThat(
+        again.every((each) => each['deleted'] === false),
+        answer,
+        'deleted false the second time',
+      );
+      const same = JSON.stringify(token) === JSON.stringify(alone);
+      expectThat(same, answer, 'the token, still there, as tokens.get returns it alone');
+      expectThat(kept?.['upstreamUrl'] === 'https://api.example/', answer, 'the configuration as it was');
+      expectThat(
+        deleted.every((each) => each['deleted'] === true),
+        answer,
+        'deleted with the version that is stored',
+      );
+      if (!tools.claims.has('credential')) return;
+      const gone = await tools.fetchCredential(tools.ticket('credential', serviceName));
+      expectRefusal(gone, 'NOT_FOUND', 'what a batch deleted');
     },
   },
   {

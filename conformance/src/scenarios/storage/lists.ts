@@ -19,7 +19,9 @@ export async function expectPaged(
   const limit = Math.max(1, Math.ceil(whole.items.length / PAGES) - 1);
   const cut = await allOf(tools, { op, limit });
   const wanted = [...own, ...whole.items.map((item) => item[idOf])];
-  for (const { answer, items } of [whole, cut]) {
+  // Two pages, with one item left for the second.
+  const most = await allOf(tools, { op, limit: Math.min(Math.max(whole.items.length - 1, 1), 500) });
+  for (const { answer, items } of [whole, cut, most]) {
     const ids = new Set(items.map((item) => item[idOf]));
     expectThat(ids.size === items.length, answer, 'no item twice in all pages');
     for (const id of wanted) expectThat(ids.has(id), answer, `${String(id)} in one of the pages`);
@@ -54,7 +56,11 @@ export const STORAGE_LIST_CHECKS: readonly Check[] = [
     requirements: ['STO-02'],
     claims: CLAIMS,
     run: async (tools) => {
-      const settings = { allowedHosts: ['api.example'], delivery: 'proxy-only' };
+      const settings = {
+        allowedHosts: ['api.example'],
+        allowedHeaders: ['x-mine'],
+        delivery: 'proxy-only',
+      };
       const { name } = await tools.given.text({ ...settings, expiryTime: '2199-01-02T03:04:05.000Z' });
       const { items, answer } = await allOf(tools, { op: 'tokens.list', limit: 500 });
       const listed = items.find(({ serviceName }) => serviceName === name);
@@ -103,10 +109,16 @@ export const STORAGE_LIST_CHECKS: readonly Check[] = [
       const after = [await expiring('2001-03-01T00:00:01.000Z'), await expiring()];
       // As text, `00.500Z` stands before `00Z`.
       const expiresBefore = '2001-03-01T00:00:00.500Z';
-      const { answer, items } = await allOf(tools, { op: 'tokens.list', expiresBefore });
-      const names = items.map(({ serviceName }) => serviceName);
-      for (const name of before) expectThat(names.includes(name), answer, `${name}, which expires before`);
-      for (const name of after) expectThat(!names.includes(name), answer, `no ${name}, which does not`);
+      const there = (await allOf(tools, { op: 'tokens.list', expiresBefore })).items.length;
+      const full = Math.min(Math.max(there, 2), 500);
+      // A page that is exactly full, one item more than fits, and what nothing is said about.
+      for (const limit of [full, full - 1, undefined]) {
+        const { answer, items } = await allOf(tools, { op: 'tokens.list', expiresBefore, limit });
+        const names = items.map(({ serviceName }) => serviceName);
+        for (const name of before) expectThat(names.includes(name), answer, `${name}, which expires before`);
+        for (const name of after) expectThat(!names.includes(name), answer, `no ${name}, which does not`);
+        expectThat(names.length === new Set(names).size, answer, `no item twice, by pages of ${limit}`);
+      }
       // The same the other way round, for a webhook that writes what is stored and not what was requested.
       const later = await expiring('2001-03-01T00:00:00.500Z');
       const whole = await allOf(tools, { op: 'tokens.list', expiresBefore: '2001-03-01T00:00:00Z' });
@@ -126,5 +138,6 @@ const MEMBERS = [
   'version',
   'delivery',
   'allowedHosts',
+  'allowedHeaders',
   'empty',
 ];

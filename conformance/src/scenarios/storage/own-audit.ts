@@ -36,7 +36,7 @@ export const OWN_ENTRY_CHECKS: readonly Check[] = [
   {
     id: 'audit.own-deliveries',
     title: 'each delivery of a record is in the log, written by the webhook',
-    requirements: ['STO-29', 'STO-35'],
+    requirements: ['STO-29', 'STO-35', 'STO-45'],
     claims: ['storage', 'credential'],
     run: async (tools) => {
       const { name } = await tools.given.text();
@@ -49,6 +49,28 @@ export const OWN_ENTRY_CHECKS: readonly Check[] = [
           now.answer,
           `a further item of source "webhook" after ${fetched} delivery`,
         );
+        uses = now.uses;
+      }
+    },
+  },
+  {
+    id: 'audit.own-stores-and-deletions',
+    title: 'each store of a record and its deletion is in the log, written by the webhook',
+    requirements: ['STO-35', 'STO-45'],
+    claims: ['store', 'storage'],
+    run: async (tools) => {
+      const { name } = await tools.given.text();
+      const stored = await ownEntries(tools, name);
+      let { uses } = stored;
+      expectThat(uses > 0, stored.answer, 'an item of source "webhook" after a store');
+      const done = {
+        'another store': () => tools.store(name, { tokenType: 'PlainText', value: 'another canary' }),
+        'a deletion': () => tools.storage({ op: 'tokens.delete', serviceName: name }),
+      };
+      for (const [what, work] of Object.entries(done)) {
+        expectOk(await work());
+        const now = await ownEntries(tools, name);
+        expectThat(now.uses > uses, now.answer, `a further item of source "webhook" after ${what}`);
         uses = now.uses;
       }
     },

@@ -169,6 +169,36 @@ export const PROXY_CONFIG_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'proxy-config.nearly-equal',
+    title:
+      'a put that differs in letter case, a letter more or the record alone is a change; the order of headers is none',
+    requirements: ['STO-14', 'STO-19'],
+    claims: CLAIMS,
+    run: async (tools) => {
+      const put = { ...(await newConfig(tools)), headerTemplates: { 'x-one': 'a', 'x-two': 'b' } };
+      const { name: other } = await tools.given.text();
+      let version = await putOk(tools, put);
+      const reordered = { ...put, headerTemplates: { 'x-two': 'b', 'x-one': 'a' } };
+      const same = await tools.storage(reordered);
+      expectThat(expectOk(same)['version'] === version, same, `version ${version}, unchanged`);
+      const changes = [
+        { upstreamUrl: 'https://api.example/path' },
+        { upstreamUrl: 'https://api.example/Path' },
+        { upstreamUrl: 'https://api.example/Path/more' },
+        { headerTemplates: { 'x-one': 'A', 'x-two': 'b' } },
+        { serviceName: other },
+      ];
+      let next: typeof put = put;
+      for (const change of changes) {
+        next = { ...next, ...change };
+        const answer = await tools.storage(next);
+        const changed = Number(expectOk(answer)['version']);
+        expectThat(changed > version, answer, `a version above ${version} with ${JSON.stringify(change)}`);
+        version = changed;
+      }
+    },
+  },
+  {
     id: 'proxy-config.delete',
     title: 'proxies.delete removes a configuration, says so, and may be repeated',
     requirements: ['STO-02', 'STO-20'],

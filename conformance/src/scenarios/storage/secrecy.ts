@@ -1,7 +1,10 @@
+import { randomToken, toBase64url } from '@svault/shared';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectThat } from '../../check/expect.ts';
 import type { Answer } from '../../http/client.ts';
 import { text } from '../../http/read-answer.ts';
+import { shownTickets } from '../../report/shown-tickets.ts';
+import { ownAnswers } from '../transport/own-answers.ts';
 import { isMembers } from './holdings.ts';
 import { SECRET_NAMES, reveals, revealsText } from './reveals-secret.ts';
 
@@ -24,13 +27,46 @@ export const SECRECY_CHECKS: readonly Check[] = [
       }
     },
   },
+  {
+    id: 'error.no-secret-in-this-run',
+    title: 'no refusal of this run repeated a secret that a store brought, a ticket or the key',
+    requirements: ['TRN-40'],
+    run: async (tools) => {
+      if (tools.claims.has('store')) {
+        const value = `canary-${randomToken()}`;
+        await tools.store(tools.freshName(), { tokenType: 'PlainText', value, comment: 'of nobody' });
+      }
+      const refusals = ownAnswers(tools)
+        .map(([answer]) => answer)
+        .filter(({ status }) => status >= 400);
+      const all = refusals.map(wholeOf).join('\n');
+      const secrets = [...secretsIn(tools.seen), toBase64url(tools.target.key.secret)];
+      const tickets = tools.seen.flatMap(({ sent }) => shownTickets(sent)).map(({ token }) => token);
+      const repeated = [
+        ...secrets.filter((each) => revealsText(all, each)),
+        ...tickets.filter((each) => each.length >= SECRET_LENGTH && all.includes(each)),
+      ];
+      for (const secret of repeated) {
+        const repeating = refusals.find((each) => revealsText(wholeOf(each), secret));
+        if (repeating !== undefined)
+          expectThat(false, repeating, 'a refusal without a secret, a ticket or a key of this run');
+      }
+    },
+  },
 ];
+
+/** Headers and body. */
+const wholeOf = (answer: Answer): string => `${answer.headers.flat().join('\n')}\n${text(answer)}`;
 
 /** Long enough that nothing else is called so by chance. */
 const SECRET_LENGTH = 24;
 
 /** Secrets that this run stored, except those that have a name. */
-function storedSecrets(seen: readonly Answer[]): ReadonlySet<string> {
+const storedSecrets = (seen: readonly Answer[]): ReadonlySet<string> =>
+  secretsIn(seen.filter(({ status }) => status === 200));
+
+/** Secrets that stores brought, whatever became of them. */
+function secretsIn(seen: readonly Answer[]): ReadonlySet<string> {
   const secrets = new Set<string>();
   const collect = (value: unknown): void => {
     if (Array.isArray(value)) for (const each of value) collect(each);
@@ -41,8 +77,8 @@ function storedSecrets(seen: readonly Answer[]): ReadonlySet<string> {
       collect(member);
     }
   };
-  for (const { sent, status } of seen)
-    if (sent.path === '/v1/store' && sent.method === 'POST' && status === 200) collect(stored(sent.body));
+  for (const { sent } of seen)
+    if (sent.path === '/v1/store' && sent.method === 'POST') collect(stored(sent.body));
   return secrets;
 }
 

@@ -28,8 +28,9 @@ function refuses(
     run: async (tools) => {
       const name = tools.freshName();
       const version = await storedVersion(tools, name, { tokenType: 'PlainText', value: 'canary-before' });
+      // As texts, so that those of a type that is not claimed are sent too.
       for (const [what, body] of bodies(tools))
-        expectRefusal(await tools.store(name, body), 'INVALID_REQUEST', what);
+        expectRefusal(await tools.store(name, JSON.stringify(body)), 'INVALID_REQUEST', what);
       const { answer, token } = await metadataOf(tools, name);
       expectThat(token['version'] === version, answer, `version ${version} still`);
       await expectDelivered(tools, name, 'canary-before', 'the record as it was before the refused stores');
@@ -51,6 +52,13 @@ const MINTERS = [
   ['gcp', { type: 'gcp-service-account', clientEmail: 'a@b.example', privateKey: 'canary', scopes: ['x'] }],
   ['github-app', { type: 'github-app', appId: '1', installationId: '2', privateKey: 'canary' }],
 ] as const;
+
+const OF_EACH_TYPE: readonly Variant[] = [
+  ['JWT', jwt],
+  ['Certificate', { tokenType: 'Certificate', ...certificateChain() }],
+  ['SSHKey', { tokenType: 'SSHKey', privateKey: ed25519Key().privateKey }],
+  ['RawCredential', { tokenType: 'RawCredential', value: 'canary-of-a-refused-store' }],
+];
 
 /** Protocol section 5.5, the bodies of stores. */
 export const STORE_BODY_CHECKS: readonly Check[] = [
@@ -108,11 +116,12 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
     'unclaimed-type',
     'a type that is not claimed is refused, and nothing is stored',
     ['SAV-06'],
-    ({ claims }) => [
+    ({ claims, takes }) => [
       ['a type that nobody knows', { ...plain, tokenType: 'Password' }],
       ['a type in another letter case', { ...plain, tokenType: 'plaintext' }],
       ['no type', { value: 'canary' }],
       ...(claims.has('totp') ? [] : ([['TOTP', seed]] as const)),
+      ...OF_EACH_TYPE.filter(([, body]) => !takes(body)),
     ],
   ),
   refuses(
@@ -158,7 +167,7 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
     requirements: ['SAV-05'],
     claims: ['store', 'storage'],
     run: async (tools) => {
-      const bodies: readonly object[] = [
+      const all: readonly object[] = [
         { tokenType: 'PlainText', value: '' },
         { tokenType: 'JWT', accessToken: '' },
         { tokenType: 'RawCredential', value: '' },
@@ -166,6 +175,7 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
         { tokenType: 'Certificate', certificate: '', privateKey: '' },
         ...(tools.claims.has('totp') ? [{ tokenType: 'TOTP', secret: '' }] : []),
       ];
+      const bodies = all.filter(tools.takes);
       const gets: object[] = [];
       for (const body of bodies) {
         const serviceName = tools.freshName();
@@ -210,6 +220,7 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
         [{ tokenType: 'JWT', accessToken: long, refreshToken: long }, long],
         ...((await takesProviders(tools)) ? [[withClientSecret, jwt.accessToken] as const] : []),
       ] as const) {
+        if (!tools.takes(body)) continue;
         const name = tools.freshName();
         expectOk(await tools.store(name, body));
         await expectDelivered(tools, name, value, 'the secret, whole');

@@ -146,6 +146,8 @@ export const STORE_SETTING_CHECKS: readonly Check[] = [
       ['a key of RSA', sealedTo(rsaKey())],
       ['no key', sealedTo({ kty: 'EC', crv: 'P-256' })],
       ['a key outside a list', { delivery: 'sealed', recipients: key() }],
+      ['a text in place of a key', { delivery: 'sealed', recipients: ['P-256'] }],
+      ['null in place of a key', { delivery: 'sealed', recipients: [key(), null] }],
     ],
     ['store', 'storage', 'sealed-delivery'],
   ),

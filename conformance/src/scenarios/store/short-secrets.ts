@@ -27,6 +27,7 @@ const SHORT: ReadonlyArray<readonly [what: string, secret: string]> = [
   ['79 of two characters', cycle('01', 79)],
   ['a short password in Basic credentials', basic('administrator@example.com', 'hunter2')],
   ['a short user name alone in Basic credentials', basic('administrator', '')],
+  ['two characters behind a long user name', basic('aB3xeF6yiJ9zmN2w', 'xy')],
 ];
 const LONG: ReadonlyArray<readonly [what: string, secret: string]> = [
   ['16 characters', 'aB3$eF6&iJ9(mN2*'],
@@ -37,13 +38,20 @@ const LONG: ReadonlyArray<readonly [what: string, secret: string]> = [
   ['29 of seven characters', cycle('aB3$eF6', 29)],
   ['a long password in Basic credentials', basic('me', 'aB3xeF6yiJ9zmN2w')],
   ['an API key as the user name of Basic credentials', basic('aB3xeF6yiJ9zmN2w', '')],
+  ['what holds a control character before the colon', basic('\u0001administrator', 'hunter2')],
+  ['what holds a control character behind the colon', basic('administrator', 'hunter2\u0001')],
+  ['an API key before one character in Basic credentials', basic('aB3xeF6yiJ9zmN2w', 'x')],
 ];
 
 const BESIDE_SHORT = [
-  ...['allow', 'content-language', 'content-range', 'content-type', 'location'],
+  ...['allow', 'content-encoding', 'content-language', 'content-range', 'content-type', 'location'],
   ...['mcp-protocol-version', 'mcp-session-id', 'retry-after'],
 ];
-const NOT_BESIDE_SHORT = ['x-echo', 'etag', 'link', 'x-request-id'];
+const NOT_BESIDE_SHORT = [
+  ...['x-echo', 'etag', 'link', 'x-request-id'],
+  // What only resembles one of the names above.
+  ...['x-allow', 'allow-x', 'content-types', 'content-location', 'mcp-session-ids'],
+];
 
 /** Names of an upstream's headers that come back, where all of them hold one text. */
 async function namesBack(
@@ -81,7 +89,11 @@ export const SHORT_SECRET_CHECKS: readonly Check[] = [
           expectRefusal(await tools.store(serviceName, body), 'INVALID_REQUEST', what);
         }
       const jwt = { tokenType: 'JWT', accessToken: PIN, ...HOSTS };
-      expectRefusal(await tools.store(serviceName, jwt), 'INVALID_REQUEST', 'a short access token');
+      expectRefusal(
+        await tools.store(serviceName, JSON.stringify(jwt)),
+        'INVALID_REQUEST',
+        'a short access token',
+      );
       for (const allowShortSecret of ['true', 1, {}]) {
         const body = { tokenType: 'PlainText', value: PIN, ...HOSTS, allowShortSecret };
         const what = `allowShortSecret ${JSON.stringify(allowShortSecret)}`;

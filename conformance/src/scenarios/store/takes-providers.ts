@@ -17,11 +17,13 @@ export function takesProviders(tools: Tools): Promise<boolean> {
 
 /** @throws CheckSkipped where none may be stored */
 export async function needProviders(tools: Tools): Promise<void> {
+  if (!tools.takes({ tokenType: 'JWT' })) throw new CheckSkipped('the webhook does not claim JWT');
   if (!(await takesProviders(tools)))
     throw new CheckSkipped('the webhook claims no way of refreshing, and refuses a provider');
 }
 
 async function ask(tools: Tools): Promise<boolean> {
+  if (!tools.takes({ tokenType: 'JWT' })) return false;
   if (tools.claims.has('refresh-notify') || tools.claims.has('sv-refresh')) return true;
   const provider = { tokenUrl: 'https://provider.example/token', clientId: 'conformance' };
   const body = { tokenType: 'JWT', accessToken: 'a.b.c', refreshToken: 'canary', provider };

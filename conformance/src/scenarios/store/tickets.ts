@@ -25,6 +25,9 @@ const FULL = {
   allowedHeaders: ['x-former'],
 };
 
+const { expiryTime, allowedHosts, allowedHeaders } = FULL;
+const SETTINGS = { expiryTime, allowedHosts, allowedHeaders };
+
 /** Expects that a refused store left a record as it was. */
 async function expectUnchanged(tools: Tools, name: string, value: string, version: number): Promise<void> {
   const { answer, token } = await metadataOf(tools, name);
@@ -60,7 +63,12 @@ export const STORE_CHECKS: readonly Check[] = [
         [full, next],
         [full, text('canary-of-the-next')],
         [{ ...text('canary-of-the-former'), delivery: 'proxy-only' }, next],
+        [
+          { ...text('canary-of-the-former'), ...SETTINGS, delivery: 'proxy-only' },
+          text('canary-of-the-next'),
+        ],
       ] as const) {
+        if (!tools.takes(former) || !tools.takes(body)) continue;
         const name = tools.freshName();
         await storedVersion(tools, name, former);
         expectOk(await tools.store(name, body));

@@ -44,9 +44,12 @@ export const TICKET_CLAIM_CHECKS: readonly Check[] = [
       title: 'a claim that is null is like one that is missing',
       requirements: ['TIX-27'],
     },
-    () =>
+    ({ op }) =>
       Object.fromEntries(
-        ['svc', 'jti', 'exp', 'rfp'].map((name) => [`${name} null`, claims({ [name]: null })]),
+        ['svc', 'jti', 'exp', ...(op === 'credential' ? ['rfp'] : [])].map((name) => [
+          `${name} null`,
+          claims({ [name]: null }),
+        ]),
       ),
   ),
   refusesTickets(
@@ -55,10 +58,10 @@ export const TICKET_CLAIM_CHECKS: readonly Check[] = [
       title: 'the names of claims are compared with their letter case',
       requirements: ['TRN-06', 'TIX-27'],
     },
-    () => ({
+    ({ op }) => ({
       'EXP for exp': claims({ exp: undefined, EXP: now() + 60 }),
       'Svc for svc': claims({ svc: undefined, Svc: 'a name' }),
-      'RFP for rfp': claims({ rfp: undefined, RFP: 'none' }),
+      ...(op === 'credential' && { 'RFP for rfp': claims({ rfp: undefined, RFP: 'none' }) }),
     }),
   ),
   takesTickets(
@@ -68,9 +71,9 @@ export const TICKET_CLAIM_CHECKS: readonly Check[] = [
       requirements: ['TRN-06', 'TIX-28'],
     },
     () => ({
-      'OP and AUD behind op and aud': claims({ OP: 'store', AUD: 'whk_another', EXP: 0 }),
+      'OP and AUD behind op and aud': claims({ OP: 'none', AUD: 'whk_another', EXP: 0 }),
       'Op and Exp before op and exp': {
-        claimsText: (json) => json.replace('{', '{"Op":"store","Exp":0,"Svc":7,'),
+        claimsText: (json) => json.replace('{', '{"Op":"none","Exp":0,"Svc":7,'),
       },
     }),
   ),
@@ -138,6 +141,7 @@ export const TICKET_CLAIM_CHECKS: readonly Check[] = [
       'an agent’s': claims({ rfp: undefined }),
       'an owner’s': claims({ rfp: undefined, gnt: undefined, sub: 'usr_conformance' }),
     }),
+    ['credential'],
   ),
   refusesTickets(
     {
@@ -216,13 +220,16 @@ export const TICKET_CLAIM_CHECKS: readonly Check[] = [
   refusesTickets(
     {
       id: 'ticket.long-lived',
-      title: 'a credential ticket that would live longer than 60 seconds is refused',
+      title: 'a ticket that would live longer than 60 seconds, one for storing longer than 300, is refused',
       requirements: ['TIX-16'],
     },
-    () => ({
-      '61 seconds, from now on': claims({ iat: now(), exp: now() + 61 }),
-      '61 seconds, most of them over': claims({ iat: now() - 60, exp: now() + 1 }),
-    }),
+    ({ op }) => {
+      const over = op === 'store' ? 301 : 61;
+      return {
+        'a second too long, from now on': claims({ iat: now(), exp: now() + over }),
+        'a second too long, most of it over': claims({ iat: now() - over + 1, exp: now() + 1 }),
+      };
+    },
   ),
   refusesTickets(
     {

@@ -1,16 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { toBase64url } from '@svault/shared';
 import type { Check } from '../../check/check.ts';
-import type { TicketDeviation } from '../../forge/ticket.ts';
-import type { Tools } from '../../check/tools.ts';
-import { refusesTickets, takesTickets } from './shown-tickets.ts';
+import { refusesTickets, takesTickets, type Place } from './shown-tickets.ts';
 
 const MAX_CHARACTERS = 4096;
 const TYPE = 'sv-ticket+jwt';
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-
-const rightly = (tools: Tools, deviation?: TicketDeviation): string =>
-  tools.ticket('credential', tools.freshName(), deviation);
 
 /** The ticket with one of its parts changed after it was signed. */
 function withPart(ticket: string, index: number, change: (part: string) => string): string {
@@ -27,20 +22,19 @@ function otherUnusedBits(part: string): string {
 }
 
 /** A right ticket whose claims end in a character with unused bits. */
-function withUnusedBits(tools: Tools): string {
+function withUnusedBits({ ticket: signed }: Place): string {
   for (let spaces = 0; ; spaces++) {
-    const ticket = rightly(tools, { claimsText: (json) => json + ' '.repeat(spaces) });
+    const ticket = signed({ claimsText: (json) => json + ' '.repeat(spaces) });
     if ((ticket.split('.')[1]?.length ?? 0) % 4 !== 0) return ticket;
   }
 }
 
 /** A right ticket of so many characters, by a claim that nobody knows and spaces behind the header. */
-function ofLength(tools: Tools, characters: number): string {
-  const name = tools.freshName();
+function ofLength(place: Place, characters: number): string {
   for (let spaces = 0; spaces < 3; spaces++) {
     const headerText = (json: string): string => json + ' '.repeat(spaces);
     const made = (length: number): string =>
-      tools.ticket('credential', name, { headerText, claims: { filler: 'x'.repeat(length) } });
+      place.ticket({ headerText, claims: { filler: 'x'.repeat(length) } });
     const about = Math.floor(((characters - made(0).length) * 3) / 4);
     for (let length = about - 3; length <= about + 3; length++) {
       const ticket = made(length);
@@ -58,8 +52,8 @@ export const TICKET_FORM_CHECKS: readonly Check[] = [
       title: 'a ticket that says alg none is refused',
       requirements: ['TIX-03', 'TIX-04'],
     },
-    (tools) => {
-      const unsigned = (alg: string): string => withPart(rightly(tools, { header: { alg } }), 2, () => '');
+    (place) => {
+      const unsigned = (alg: string): string => withPart(place.ticket({ header: { alg } }), 2, () => '');
       return {
         'none, with a MAC': { header: { alg: 'none' } },
         'none, without a MAC': unsigned('none'),
@@ -147,12 +141,12 @@ export const TICKET_FORM_CHECKS: readonly Check[] = [
       title: 'a ticket signed with another key is refused',
       requirements: ['TIX-29'],
     },
-    (tools) => ({
+    (place) => ({
       'a random key': { secret: randomBytes(32) },
       'an empty key': { secret: new Uint8Array() },
-      'no MAC': withPart(rightly(tools), 2, () => ''),
-      'half of the MAC': withPart(rightly(tools), 2, (mac) => mac.slice(0, 22)),
-      'the MAC of another ticket': withPart(rightly(tools), 2, () => rightly(tools).split('.')[2] ?? ''),
+      'no MAC': withPart(place.ticket(), 2, () => ''),
+      'half of the MAC': withPart(place.ticket(), 2, (mac) => mac.slice(0, 22)),
+      'the MAC of another ticket': withPart(place.ticket(), 2, () => place.ticket().split('.')[2] ?? ''),
     }),
   ),
   refusesTickets(
@@ -161,11 +155,11 @@ export const TICKET_FORM_CHECKS: readonly Check[] = [
       title: 'a ticket in which a bit was changed is refused',
       requirements: ['TIX-02'],
     },
-    (tools) => ({
-      'the unused bits at the end of the MAC': withPart(rightly(tools), 2, otherUnusedBits),
-      'the unused bits at the end of the claims': withPart(withUnusedBits(tools), 1, otherUnusedBits),
-      'a character of the claims': withPart(rightly(tools), 1, changedInside),
-      'the first character of the MAC': withPart(rightly(tools), 2, changedInFront),
+    (place) => ({
+      'the unused bits at the end of the MAC': withPart(place.ticket(), 2, otherUnusedBits),
+      'the unused bits at the end of the claims': withPart(withUnusedBits(place), 1, otherUnusedBits),
+      'a character of the claims': withPart(place.ticket(), 1, changedInside),
+      'the first character of the MAC': withPart(place.ticket(), 2, changedInFront),
     }),
   ),
   refusesTickets(
@@ -174,17 +168,17 @@ export const TICKET_FORM_CHECKS: readonly Check[] = [
       title: 'what is not three parts of base64url is refused',
       requirements: ['TIX-01', 'TRN-16'],
     },
-    (tools) => ({
-      'two parts': rightly(tools).split('.').slice(0, 2).join('.'),
-      'four parts': `${rightly(tools)}.AAAA`,
-      'a full stop at the end': `${rightly(tools)}.`,
-      'padding behind the MAC': `${rightly(tools)}%3D`,
-      'padding behind the parts, signed': rightly(tools, {
+    (place) => ({
+      'two parts': place.ticket().split('.').slice(0, 2).join('.'),
+      'four parts': `${place.ticket()}.AAAA`,
+      'a full stop at the end': `${place.ticket()}.`,
+      'padding behind the MAC': `${place.ticket()}=`,
+      'padding behind the parts, signed': place.ticket({
         claimsText: (json) => json.padEnd(json.length + ((4 - (json.length % 3)) % 3)),
         part: (encoded) => encoded.padEnd(Math.ceil(encoded.length / 4) * 4, '='),
-      }).replaceAll('=', '%3D'),
-      'a space at the end': `${rightly(tools)}%20`,
-      'a line feed at the end': `${rightly(tools)}%0A`,
+      }),
+      'a space at the end': `${place.ticket()} `,
+      'a line feed at the end': `${place.ticket()}\n`,
       'no base64url at all': 'ticket',
     }),
   ),
@@ -194,7 +188,7 @@ export const TICKET_FORM_CHECKS: readonly Check[] = [
       title: 'a ticket of more than 4096 characters is refused',
       requirements: ['TIX-05'],
     },
-    (tools) => ({ '4097 characters': ofLength(tools, MAX_CHARACTERS + 1) }),
+    (place) => ({ '4097 characters': ofLength(place, MAX_CHARACTERS + 1) }),
   ),
   takesTickets(
     {
@@ -213,9 +207,9 @@ export const TICKET_FORM_CHECKS: readonly Check[] = [
       title: 'claims that nobody knows are ignored, up to 4096 characters in all',
       requirements: ['TIX-28', 'TIX-05'],
     },
-    (tools) => ({
+    (place) => ({
       'a few': { claims: { nbf: 'never', scope: ['x'], extra: { deep: null } } },
-      '4096 characters': ofLength(tools, MAX_CHARACTERS),
+      '4096 characters': ofLength(place, MAX_CHARACTERS),
     }),
   ),
 ];

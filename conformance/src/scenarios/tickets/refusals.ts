@@ -6,7 +6,10 @@ import type { TicketDeviation } from '../../forge/ticket.ts';
 import { withoutItsBody } from '../../forge/held-back.ts';
 import type { Answer } from '../../http/client.ts';
 import { now } from '../signatures/signed-requests.ts';
-import { refusesTickets, show, showAtStore } from './shown-tickets.ts';
+import { atEachEndpoint, placeOf, refusesTickets, USED_UP, type Shown } from './shown-tickets.ts';
+
+/** A body that `/v1/store` takes. */
+const TEXT = { tokenType: 'PlainText', value: 'svault-conformance' };
 
 /** Ways in which a ticket can be wrong. */
 const WRONG: Readonly<Record<string, TicketDeviation>> = {
@@ -48,7 +51,7 @@ export const TICKET_CHECKS: readonly Check[] = [
     claims: ['store'],
     run: (tools) =>
       variantsAtOnce({ ...WRONG, 'too old': stale(), 'from the future': early() }, async (deviation) =>
-        expectRefusal(await showAtStore(tools, deviation), 'TICKET_INVALID'),
+        expectRefusal(await tools.store(tools.freshName(), TEXT, deviation), 'TICKET_INVALID'),
       ),
   },
   {
@@ -70,16 +73,23 @@ export const TICKET_CHECKS: readonly Check[] = [
   refusesTickets(
     {
       id: 'ticket.other-operation',
-      title: 'a ticket for something else fetches nothing',
+      title: 'a ticket for something else is refused',
       requirements: ['TIX-11', 'TIX-12'],
     },
-    () => ({
-      'a store ticket': { claims: { op: 'store' } },
-      'a proxy ticket': { claims: { op: 'proxy', htm: 'GET', prx: 'prx_conformance' } },
-      'an operation that is none': { claims: { op: 'delete' } },
-      'in capitals': { claims: { op: 'CREDENTIAL' } },
-      'a list': { claims: { op: ['credential'] } },
-    }),
+    ({ op: right }) => {
+      const others = {
+        credential: { gnt: 'grt_conformance', rfp: 'none' },
+        store: {},
+        proxy: { htm: 'POST', prx: 'prx_conformance' },
+      };
+      const wrong = Object.entries(others).filter(([op]) => op !== right);
+      return {
+        ...Object.fromEntries(wrong.map(([op, claims]) => [`a ${op} ticket`, { claims: { ...claims, op } }])),
+        'an operation that is none': { claims: { op: 'delete' } },
+        'in capitals': { claims: { op: right.toUpperCase() } },
+        'a list': { claims: { op: [right] } },
+      };
+    },
   ),
   {
     id: 'ticket.store-lifetime',
@@ -88,7 +98,7 @@ export const TICKET_CHECKS: readonly Check[] = [
     claims: ['store'],
     run: async (tools) => {
       const living = (seconds: number, from = now()): Promise<Answer> =>
-        showAtStore(tools, { claims: { iat: from, exp: from + seconds } });
+        tools.store(tools.freshName(), TEXT, { claims: { iat: from, exp: from + seconds } });
       expectRefusal(await living(301), 'TICKET_INVALID', '301 seconds');
       expectRefusal(await living(301, now() - 290), 'TICKET_INVALID', '301 seconds, most of them over');
       expectRefusal(await living(0), 'TICKET_INVALID', 'no life');
@@ -96,53 +106,55 @@ export const TICKET_CHECKS: readonly Check[] = [
       expectOk(await living(1));
     },
   },
-  refusesTickets(
-    { id: 'ticket.doubled', title: 'two ticket parameters are refused', requirements: ['TIX-06'] },
-    (tools) => {
-      const ticket = (): string => tools.ticket('credential', tools.freshName());
+  {
+    id: 'ticket.doubled',
+    title: 'two ticket parameters are refused',
+    requirements: ['TIX-06'],
+    claims: ['credential'],
+    run: (tools) => {
+      const { ticket } = placeOf(tools, 'credential');
       const twice = ticket();
-      return {
-        'two tickets': `${ticket()}&ticket=${ticket()}`,
-        'the same ticket twice': `${twice}&ticket=${twice}`,
-        'an empty one behind it': `${ticket()}&ticket=`,
-        'an empty one before it': `&ticket=${ticket()}`,
-        'something between them': `${ticket()}&x=1&ticket=${ticket()}`,
+      const queries = {
+        'two tickets': `ticket=${ticket()}&ticket=${ticket()}`,
+        'the same ticket twice': `ticket=${twice}&ticket=${twice}`,
+        'an empty one behind it': `ticket=${ticket()}&ticket=`,
+        'an empty one before it': `ticket=&ticket=${ticket()}`,
+        'something between them': `ticket=${ticket()}&x=1&ticket=${ticket()}`,
       };
+      return variantsAtOnce(queries, async (query) =>
+        expectRefusal(await tools.send({ method: 'GET', path: `/v1/credential?${query}` }), 'TICKET_INVALID'),
+      );
     },
-  ),
+  },
   {
     id: 'ticket.uniform',
     title: 'every refusal of a ticket is the same bytes',
     requirements: ['TIX-31'],
     claims: ['credential'],
-    run: async (tools) => {
-      const forged = await show(tools, { secret: randomBytes(32) });
-      const expectSame = (other: Answer): void =>
-        expectThat(sameOutside(forged, other), other, 'the bytes that a forged ticket is answered with');
-      const others = {
-        ...WRONG,
-        'too old': stale(),
-        'from the future': early(),
-        'for something else': { claims: { op: 'store' } },
-        'without a refresh policy': { claims: { rfp: undefined } },
-        'with a fourth header member': { header: { x: 1 } },
-        'no ticket at all': 'x',
-        nothing: '',
-      };
-      await variantsAtOnce(others, async (shown) => expectSame(await show(tools, shown)));
-      const used = tools.ticket('credential', tools.freshName());
-      await tools.fetchCredential(used);
-      expectSame(await tools.fetchCredential(used));
-      if (!tools.claims.has('store')) return;
-      const atStore = await showAtStore(tools, { secret: randomBytes(32) });
-      await variantsAtOnce({ ...WRONG, 'too old': stale() }, async (deviation) => {
-        const other = await showAtStore(tools, deviation);
-        expectThat(
-          sameOutside(atStore, other),
-          other,
-          'the bytes that a forged store ticket is answered with',
-        );
-      });
-    },
+    run: (tools) =>
+      variantsAtOnce(atEachEndpoint(tools), async (place) => {
+        const forged = await place.show({ secret: randomBytes(32) });
+        const others: Readonly<Record<string, Shown>> = {
+          ...WRONG,
+          'too old': stale(),
+          'from the future': early(),
+          'for something else': { claims: { op: 'none' } },
+          'with a fourth header member': { header: { x: 1 } },
+          'no ticket at all': 'x',
+          nothing: '',
+          ...(place.op === 'credential' && { 'without a refresh policy': { claims: { rfp: undefined } } }),
+        };
+        const expectSame = (other: Answer, what: string): void =>
+          expectThat(
+            sameOutside(forged, other),
+            other,
+            `the bytes that a forged ticket is answered with: ${what}`,
+          );
+        for (const [what, shown] of Object.entries(others)) expectSame(await place.show(shown), what);
+        if (!USED_UP.includes(place.op)) return;
+        const used = place.ticket();
+        place.expectTaken(await place.show(used));
+        expectSame(await place.show(used), 'a used ticket');
+      }),
   },
 ];

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { randomToken } from '@svault/shared';
 import type { Check } from '../../check/check.ts';
-import { eachVariant } from '../../check/each-variant.ts';
+import { variantsAtOnce } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import type { TicketDeviation } from '../../forge/ticket.ts';
 import { now } from '../signatures/signed-requests.ts';
-import { show } from './shown-tickets.ts';
+import { atEachEndpoint, USED_UP } from './shown-tickets.ts';
 
 /** How often one ticket is shown at once. */
 const AT_ONCE = 10;
@@ -68,53 +68,50 @@ export const TICKET_USE_CHECKS: readonly Check[] = [
     title: 'a jti that was used is refused with whatever else the ticket says',
     requirements: ['TIX-32'],
     claims: ['credential'],
-    run: async (tools) => {
-      const jti = randomToken();
-      expectRefusal(await show(tools, { claims: { jti } }), 'NOT_FOUND');
-      const others: Readonly<Record<string, TicketDeviation>> = {
-        'another name': { claims: { jti } },
-        'another subject': { claims: { jti, sub: 'usr_conformance' } },
-        'other times': { claims: { jti, iat: now() - 5, exp: now() + 20 } },
-        'another refresh policy': { claims: { jti, rfp: 'auto' } },
-      };
-      await eachVariant(others, async (shown) => expectRefusal(await show(tools, shown), 'TICKET_INVALID'));
-    },
+    run: (tools) =>
+      variantsAtOnce(atEachEndpoint(tools, USED_UP), async ({ op, show, expectTaken }) => {
+        const jti = randomToken();
+        expectTaken(await show({ claims: { jti } }));
+        const others: Readonly<Record<string, TicketDeviation>> = {
+          'another name': { claims: { jti } },
+          'another subject': { claims: { jti, sub: op === 'store' ? 'agt_conformance' : 'usr_conformance' } },
+          'other times': { claims: { jti, iat: now() - 5, exp: now() + 20 } },
+          ...(op === 'credential' && { 'another refresh policy': { claims: { jti, rfp: 'auto' } } }),
+        };
+        for (const [what, shown] of Object.entries(others))
+          expectRefusal(await show(shown), 'TICKET_INVALID', what);
+      }),
   },
   {
     id: 'ticket.other-id',
     title: 'ticket ids that differ in one letter, or in its case, are two',
     requirements: ['TIX-32'],
     claims: ['credential'],
-    run: async (tools) => {
-      const long = randomToken(48).slice(1);
-      const small = randomToken(16).toLowerCase();
-      const ids = {
-        '64 characters': `${long}A`,
-        'the last of 64 characters': `${long}B`,
-        'small letters': small,
-        capitals: small.toUpperCase(),
-      };
-      await eachVariant(ids, async (jti) =>
-        expectRefusal(await show(tools, { claims: { jti } }), 'NOT_FOUND'),
-      );
-    },
+    run: (tools) =>
+      variantsAtOnce(atEachEndpoint(tools), async ({ show, expectTaken }) => {
+        const long = randomToken(48).slice(1);
+        const small = randomToken(16).toLowerCase();
+        for (const jti of [`${long}A`, `${long}B`, small, small.toUpperCase()])
+          expectTaken(await show({ claims: { jti } }));
+      }),
   },
   {
     id: 'ticket.used-after-expiry',
     title: 'a used ticket is remembered as long as it could be accepted, for 30 seconds after it expired too',
     requirements: ['TIX-35'],
     claims: ['credential'],
-    run: async (tools) => {
-      const times = {
-        'expired 24 seconds ago': { iat: now() - 80, exp: now() - 24 },
-        'issued 25 seconds ahead': { iat: now() + 25, exp: now() + 85 },
-      };
-      await eachVariant(times, async (claims) => {
-        const ticket = tools.ticket('credential', tools.freshName(), { claims });
-        expectRefusal(await tools.fetchCredential(ticket), 'NOT_FOUND');
-        expectRefusal(await tools.fetchCredential(ticket), 'TICKET_INVALID');
-      });
-    },
+    run: (tools) =>
+      variantsAtOnce(atEachEndpoint(tools, USED_UP), async ({ show, ticket, expectTaken }) => {
+        const times = {
+          'expired 24 seconds ago': { iat: now() - 80, exp: now() - 24 },
+          'issued 25 seconds ahead': { iat: now() + 25, exp: now() + 85 },
+        };
+        for (const [what, claims] of Object.entries(times)) {
+          const used = ticket({ claims });
+          expectTaken(await show(used));
+          expectRefusal(await show(used), 'TICKET_INVALID', what);
+        }
+      }),
   },
   {
     id: 'ticket.used-up-by-404',
@@ -132,20 +129,21 @@ export const TICKET_USE_CHECKS: readonly Check[] = [
     title: 'a ticket that does not verify uses nothing up',
     requirements: ['TIX-34'],
     claims: ['credential'],
-    run: async (tools) => {
-      const wrong: Readonly<Record<string, TicketDeviation>> = {
-        'a forged one': { secret: randomBytes(32) },
-        'one of another webhook': { claims: { aud: 'whk_another' } },
-        'one that is too old': { claims: { iat: now() - 100, exp: now() - 40 } },
-        'one for something else': { claims: { op: 'store' } },
-        'one without a refresh policy': { claims: { rfp: undefined } },
-      };
-      await eachVariant(wrong, async (deviation) => {
-        const jti = randomToken();
-        const refused = await show(tools, { ...deviation, claims: { ...deviation.claims, jti } });
-        expectRefusal(refused, 'TICKET_INVALID');
-        expectRefusal(await show(tools, { claims: { jti } }), 'NOT_FOUND');
-      });
-    },
+    run: (tools) =>
+      variantsAtOnce(atEachEndpoint(tools), async ({ op, show, expectTaken }) => {
+        const wrong: Readonly<Record<string, TicketDeviation>> = {
+          'a forged one': { secret: randomBytes(32) },
+          'one of another webhook': { claims: { aud: 'whk_another' } },
+          'one that is too old': { claims: { iat: now() - 400, exp: now() - 340 } },
+          'one for something else': { claims: { op: 'none' } },
+          ...(op === 'credential' && { 'one without a refresh policy': { claims: { rfp: undefined } } }),
+        };
+        for (const [what, deviation] of Object.entries(wrong)) {
+          const jti = randomToken();
+          const refused = await show({ ...deviation, claims: { ...deviation.claims, jti } });
+          expectRefusal(refused, 'TICKET_INVALID', what);
+          expectTaken(await show({ claims: { jti } }));
+        }
+      }),
   },
 ];

@@ -6,7 +6,8 @@ import type { Answer } from '../../http/client.ts';
 
 import type { Tools } from '../../check/tools.ts';
 
-import { LIST, storage, storeBytes } from './raw-bodies.ts';
+import { atEachEndpoint, hasBody, type Endpoint, type Place } from '../signatures/signed-requests.ts';
+import { LIST, storeBytes } from './raw-bodies.ts';
 
 /** Protocol section 2: the most that a body may hold, except at `/v1/proxy`. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -27,20 +28,20 @@ function ofSize(start: string, end: string, bytes: number): string {
 export const BODY_CHECKS: readonly Check[] = [
   {
     id: 'body.content-type',
-    title: 'a signed body of another type than application/json is answered with 400',
+    title: 'a signed body of another type than application/json is answered with 400, at each endpoint',
     requirements: ['TRN-17'],
-    claims: ['storage'],
     run: (tools) =>
       variantsAtOnce(
-        {
+        atEachJson(tools, {
           'text/plain': 'text/plain',
           'text/json': 'text/json',
           'application/x-www-form-urlencoded': 'application/x-www-form-urlencoded',
           'application/json5': 'application/json5',
           'application/problem+json': 'application/problem+json',
           'another one that names it': 'text/plain;x="application/json"',
-        },
-        async (type) => expectRefusal(await storage(tools, `{${LIST}}`, type), 'INVALID_REQUEST'),
+        }),
+        async ([place, contentType]) =>
+          expectRefusal(await tools.send(place.sign({ contentType })), 'INVALID_REQUEST'),
       ),
   },
   {
@@ -60,53 +61,36 @@ export const BODY_CHECKS: readonly Check[] = [
   },
   {
     id: 'body.content-type-parameters',
-    title: 'application/json is accepted with and without parameters',
+    title: 'application/json is accepted with and without parameters, at each endpoint',
     requirements: ['TRN-17'],
-    claims: ['storage'],
     run: (tools) =>
       variantsAtOnce(
-        {
+        atEachJson(tools, {
           'with a charset': 'application/json;charset=utf-8',
           'with a charset behind a space': 'application/json; charset=UTF-8',
           'with another parameter': 'application/json; profile="x"',
-        },
-        async (type) => expectOk(await storage(tools, `{${LIST}}`, type)),
+        }),
+        async ([place, contentType]) => place.expectTaken(await tools.send(place.sign({ contentType }))),
       ),
   },
   {
     id: 'body.largest',
-    title: 'a body of 1 MiB is accepted',
+    title: 'a signed body of 1 MiB is accepted, and one of 1 KiB at /v1/exchange',
     requirements: ['TRN-20'],
-    claims: ['storage'],
-    run: async (tools) => {
-      expectOk(await storage(tools, ofSize(`{${LIST},"x":"`, '"}', MAX_BODY_BYTES)));
-    },
+    run: (tools) =>
+      variantsAtOnce(atEachEndpoint(tools, isJson), async (place) =>
+        place.expectTaken(await ofBytes(place, mostAt(place))),
+      ),
   },
   {
     id: 'body.too-large',
-    title: 'a body of more than 1 MiB is answered with 413',
+    title:
+      'a signed body of more than 1 MiB is answered with 413, and one of more than 1 KiB at /v1/exchange',
     requirements: ['TRN-19', 'SIG-57'],
-    claims: ['storage'],
-    run: async (tools) => {
-      expectRefusal(await storage(tools, ofSize(`{${LIST},"x":"`, '"}', MAX_BODY_BYTES + 1)), 'TOO_LARGE');
-    },
-  },
-  {
-    id: 'body.largest-at-exchange',
-    title: 'a body of 1 KiB is accepted at /v1/exchange',
-    requirements: ['TRN-20'],
-    run: async (tools) => {
-      // An operation that there is not, so that no key changes.
-      expectRefusal(await toExchange(tools, MAX_EXCHANGE_BYTES), 'INVALID_REQUEST');
-    },
-  },
-  {
-    id: 'body.too-large-at-exchange',
-    title: 'a body of more than 1 KiB is answered with 413 at /v1/exchange',
-    requirements: ['TRN-19'],
-    run: async (tools) => {
-      expectRefusal(await toExchange(tools, MAX_EXCHANGE_BYTES + 1), 'TOO_LARGE');
-    },
+    run: (tools) =>
+      variantsAtOnce(atEachEndpoint(tools, isJson), async (place) =>
+        expectRefusal(await ofBytes(place, mostAt(place) + 1), 'TOO_LARGE'),
+      ),
   },
   {
     id: 'body.too-large-in-chunks',
@@ -135,5 +119,27 @@ export const BODY_CHECKS: readonly Check[] = [
   },
 ];
 
-const toExchange = (tools: Tools, size: number): Promise<Answer> =>
-  tools.signed({ method: 'POST', path: '/v1/exchange', body: ofSize('{"op":"none","x":"', '"}', size) });
+/** Endpoints whose bodies the webhook reads itself. */
+const isJson = (endpoint: Endpoint): boolean => hasBody(endpoint) && endpoint.path !== '/v1/proxy';
+
+const mostAt = ({ path }: Place): number => (path === '/v1/exchange' ? MAX_EXCHANGE_BYTES : MAX_BODY_BYTES);
+
+/** The right body of a place with a member more that makes it so long. */
+function ofBytes({ tools, request }: Place, bytes: number): Promise<Answer> {
+  const right = request();
+  const start = right.body.slice(0, -1) + (right.body === '{}' ? '' : ',');
+  return tools.signed({ ...right, body: ofSize(`${start}"x":"`, '"}', bytes) });
+}
+
+/** Each of these at each endpoint that answers a right body with something else than 400. */
+function atEachJson(
+  tools: Tools,
+  types: Readonly<Record<string, string>>,
+): Readonly<Record<string, readonly [place: Place, type: string]>> {
+  const places = atEachEndpoint(tools, (each) => isJson(each) && each.taken !== 'INVALID_REQUEST');
+  return Object.fromEntries(
+    Object.entries(places).flatMap(([name, place]) =>
+      Object.entries(types).map(([what, type]) => [`${what}, at ${name}`, [place, type] as const]),
+    ),
+  );
+}

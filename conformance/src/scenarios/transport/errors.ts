@@ -1,18 +1,15 @@
 import { isWebhookErrorCode, WEBHOOK_ERROR_STATUS } from '@svault/shared';
 import type { WebhookCheck } from '../../check/check.ts';
 import { expectThat } from '../../check/expect.ts';
-import type { Answer, Sent } from '../../http/client.ts';
-import { header, jsonObject } from '../../http/read-answer.ts';
+import type { Answer } from '../../http/client.ts';
+import { header } from '../../http/read-answer.ts';
 import type { Tools } from '../../check/tools.ts';
+import { ownAnswers } from './own-answers.ts';
 
-const PATHS = new Set(
-  ['exchange', 'health', 'storage', 'credential', 'store', 'proxy', 'refresh-notify', 'refresh'].map(
-    (name) => `/v1/${name}`,
-  ),
-);
 /** What the server under a webhook may refuse by itself, before it is asked. */
 const BEFORE_THE_WEBHOOK = new Set([408, 414, 417, 421, 431, 501, 505]);
 const MAX_ORDINARY_CHARACTERS = 4096;
+const JSON_TYPE = /^application\/json[ \t]*(;|$)/i;
 
 /**
  * Refusals that are drawn out here, so that there are some whatever else ran: as a browser asks that follows a link, and
@@ -32,18 +29,6 @@ async function provoke({ send, freshName, storage }: Tools): Promise<void> {
   await storage({ op: 'tokens.get', serviceName: freshName() });
   await storage({ op: 'tokens.none' });
 }
-
-/** Answers that the webhook itself gave at the endpoints of the protocol, with what their bodies say. */
-function ownAnswers({ seen }: Tools): ReadonlyArray<readonly [Answer, Record<string, unknown> | undefined]> {
-  return seen
-    .filter(({ sent }) => PATHS.has(pathOf(sent)))
-    .filter(
-      (answer) => pathOf(answer.sent) !== '/v1/proxy' || header(answer, 'sv-proxy-origin') === 'webhook',
-    )
-    .map((answer) => [answer, jsonObject(answer)] as const);
-}
-
-const pathOf = ({ path }: Sent): string => path.split('?', 1)[0] ?? '';
 
 /** Protocol sections 2 and 9; these look at all that was answered before them. */
 export const ERROR_CHECKS: readonly WebhookCheck[] = [
@@ -81,6 +66,20 @@ export const ERROR_CHECKS: readonly WebhookCheck[] = [
           status === undefined ? `a code of section 9, not ${code}` : `${status} with the code ${code}`,
         );
       }
+    },
+  },
+  {
+    id: 'error.content-type',
+    title: 'every JSON object of the run came as application/json',
+    requirements: ['TRN-39'],
+    run: async (tools) => {
+      await provoke(tools);
+      for (const [answer, body] of ownAnswers(tools))
+        expectThat(
+          body === undefined || JSON_TYPE.test(header(answer, 'content-type') ?? ''),
+          answer,
+          'Content-Type: application/json, with or without parameters',
+        );
     },
   },
 ];

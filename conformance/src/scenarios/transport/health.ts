@@ -4,6 +4,7 @@ import { parseTime } from '@svault/shared';
 import { VAULT_ID } from '../../binding/handshake.ts';
 import type { Check } from '../../check/check.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
+import { STORED_TYPES } from '../../check/token-types.ts';
 import { text } from '../../http/read-answer.ts';
 import { PLAINLY_AN_ID, mentionIn } from '../../check/mention-in.ts';
 
@@ -82,6 +83,22 @@ export const HEALTH_CHECKS: readonly Check[] = [
         Array.isArray(claimed) && claimed.every((each) => known.includes(each)),
         answer,
         `capabilities out of ${CAPABILITIES.join(', ')}`,
+      );
+    },
+  },
+  {
+    id: 'health.token-types',
+    title: 'a webhook that does not store every type lists those that it stores, PlainText among them',
+    requirements: ['HEA-07'],
+    claims: ['store'],
+    run: async ({ signed }) => {
+      const answer = await signed(signedHealth);
+      const listed: unknown = expectOk(answer)['tokenTypes'] ?? STORED_TYPES;
+      const known: readonly unknown[] = STORED_TYPES;
+      expectThat(
+        Array.isArray(listed) && listed.every((each) => known.includes(each)) && listed.includes('PlainText'),
+        answer,
+        `tokenTypes out of ${STORED_TYPES.join(', ')} with PlainText among them, or none`,
       );
     },
   },

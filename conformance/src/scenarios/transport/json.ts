@@ -1,3 +1,4 @@
+import type { Capability } from '@svault/shared/schemas';
 import type { Check } from '../../check/check.ts';
 import { eachVariant, variantsAtOnce } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
@@ -127,6 +128,32 @@ export const JSON_CHECKS: readonly Check[] = [
       ),
   },
   {
+    id: 'json.at-each-endpoint',
+    title: 'JSON that a reader must refuse is refused at each signed endpoint',
+    requirements: ['TRN-02', 'TRN-03', 'TRN-04', 'TRN-05'],
+    run: async (tools) => {
+      const endpoints: ReadonlyArray<
+        readonly [path: string, claim: Capability | undefined, members: string]
+      > = [
+        ['/v1/health', undefined, '"x":1'],
+        ['/v1/exchange', undefined, '"op":"none"'],
+        ['/v1/storage', 'storage', LIST],
+        ['/v1/refresh-notify', 'refresh-notify', '"serviceName":"svault-conformance","reason":"expired"'],
+        ['/v1/refresh', 'sv-refresh', '"phase":"get","serviceName":"svault-conformance"'],
+      ];
+      const claimed = endpoints.filter(([, claim]) => claim === undefined || tools.claims.has(claim));
+      for (const [path, , members] of claimed)
+        await variantsAtOnce(
+          {
+            ...wrongJson(members, /"(\w+)"/.exec(members)?.[1] ?? ''),
+            'a list at level 33': `{${members},"y":${'['.repeat(32)}${']'.repeat(32)}}`,
+          },
+          async (body) =>
+            expectRefusal(await tools.signed({ method: 'POST', path, body }), 'INVALID_REQUEST', path),
+        );
+    },
+  },
+  {
     id: 'json.same-name-elsewhere',
     title: 'a member name may stand in several objects, and in values',
     requirements: ['TRN-05', 'TRN-11'],
@@ -190,7 +217,11 @@ export const JSON_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const answer = await tools.store(tools.freshName(), { tokenType: 'PlainText', value: 'x' });
       expectOk(answer);
-      expectThat(/"version"\s*:\s*\d+\s*[,}]/.test(text(answer)), answer, 'version as an integer, such as 1');
+      // A name may be written with escapes.
+      const plain = text(answer).replace(/\\u00([2-7][0-9a-f])/gi, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      );
+      expectThat(/"version"\s*:\s*\d+\s*[,}]/.test(plain), answer, 'version as an integer, such as 1');
     },
   },
   {

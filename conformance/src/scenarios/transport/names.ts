@@ -89,6 +89,18 @@ export const NAME_CHECKS: readonly Check[] = [
       );
     },
   },
+  {
+    id: 'name.code-points',
+    title: 'the 128 characters of a name are code points, however many units of UTF-16 they take',
+    requirements: ['NAM-07'],
+    claims: CLAIMS,
+    run: (tools) =>
+      expectTaken(
+        tools,
+        tools.freshName((fresh) => `${fresh}${'🔑'.repeat(42)}`.padEnd(128 + 42, 'x')),
+        '128 characters, 42 of which take two units of UTF-16',
+      ),
+  },
   refuses('too-long', 'an empty name, one of 129 characters, and one of 256 bytes, is refused', 'NAM-01', [
     ['129 characters', (fresh) => fresh.padEnd(129, 'x')],
     ['256 bytes in fewer than 128 characters', (fresh) => ofBytes(fresh, 256)],
