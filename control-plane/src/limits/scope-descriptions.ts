@@ -31,7 +31,7 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<LimitScope, ScopeDescription>> 
   management_write: {
     per: 'principal',
     counts:
-      'management requests that make or change something; deleting, signing out and the lock never count',
+      'management requests that make or change something, simulations and previews of policies, matrices of reach and marks of what was seen; deleting, signing out and the lock never count',
   },
   oauth_register: { per: 'address', counts: 'registrations of OAuth clients' },
   oauth_authorize: { per: 'address', counts: 'the authorization page, and its form separately' },

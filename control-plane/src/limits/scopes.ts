@@ -61,6 +61,9 @@ export type CountedScope = keyof typeof SCOPES;
 /** Counted per account. */
 export type AccountScope = keyof typeof PER_ACCOUNT;
 
+/** Counted per principal. */
+export type PrincipalScope = keyof typeof PER_PERSON;
+
 /** Counted per agent or proxy. */
 export type CallerScope = Exclude<keyof typeof PER_ENTITY, 'token_refresh'>;
 

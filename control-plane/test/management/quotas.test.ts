@@ -22,6 +22,20 @@ test('management writes of one person are limited; reads, deletions and the lock
   expect((await create(4)).status).toBe(201);
 });
 
+test.each([
+  ['POST /api/policies/preview', { name: 'p', rules: [{ type: 'manual_approval' }], attachments: [] }],
+  ['POST /api/policies/simulate', { agentId: 'agt_AAAAAAAAAAAAAAAAAAAAAA', serviceName: 'github' }],
+  ['POST /api/reach/matrix', { callerIds: ['agt_AAAAAAAAAAAAAAAAAAAAAA'], serviceNames: ['github'] }],
+  ['POST /api/attention/seen', { ids: ['vault_locked'] }],
+])('%s counts as a write of the person, also while the vault is locked', async (route, body) => {
+  const service = await serviceInTest({ SV_LIMIT_MANAGEMENT_WRITE: '1' });
+  await service.admin('POST', '/api/vault/lock');
+  const [, path = ''] = route.split(' ');
+  const ask = async () => (await service.admin('POST', path, { body })).json;
+  expect((await ask()).code).not.toBe('RATE_LIMITED');
+  expect((await ask()).code).toBe('RATE_LIMITED');
+});
+
 const QUOTAS: Readonly<Record<string, readonly [path: string, body: (n: number) => object]>> = {
   AGENTS: ['/api/agents', (n) => ({ name: `a ${n}` })],
   FOLDERS: ['/api/folders', (n) => ({ name: `f ${n}` })],

@@ -95,6 +95,7 @@ export function createAttentionRoutes(
       summary: 'Mark items as seen by the user, until they occur anew',
       // It changes nothing of the account.
       whenLocked: 'allowed',
+      limit: 'management_write',
       body: seenSchema,
       handle: async ({ actor, body: { ids }, transaction }) => {
         const items = await readAttention(dependencies, actor);

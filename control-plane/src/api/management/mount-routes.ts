@@ -123,7 +123,7 @@ function withinQuota(
 export const isCountedWrite = (route: SignedInRoute): boolean =>
   (route.method === 'post' || route.method === 'patch') && route.whenLocked === 'denied';
 
-/** Counts against a route's limit: of the account, of the address, or of the thing that the request names. */
+/** Counts against a route's limit: of the principal, the account, the address, or the thing that the request names. */
 async function countSignedIn(
   limit: NonNullable<SignedInRoute['limit']>,
   req: Request,
@@ -131,6 +131,7 @@ async function countSignedIn(
   limits: RouteLimits,
 ): Promise<void> {
   const { vaultId } = input.actor;
+  if (limit === 'management_write') return limits.countWrite(input.actor);
   if (typeof limit === 'string')
     return isAddressScope(limit) ? limits.countAddress(limit, req) : limits.countAccount(limit, vaultId);
   return limits.countTarget(limit.scope, vaultId, await limit.target(input));

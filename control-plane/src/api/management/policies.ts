@@ -140,6 +140,7 @@ export function createPolicyRoutes({
       operation: 'simulatePolicies',
       summary: 'What the policies would say to a request; counts nothing',
       whenLocked: 'allowed',
+      limit: 'management_write',
       body: imaginedRequestSchema,
       response: { status: 200, schema: simulationSchema },
       errors: ['CONFLICT', 'NOT_FOUND'],

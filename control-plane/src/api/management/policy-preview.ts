@@ -108,6 +108,7 @@ export const createPolicyPreviewRoute = ({
     operation: 'previewPolicy',
     summary: 'What a policy that is not saved would have decided about recent requests; changes nothing',
     whenLocked: 'allowed',
+    limit: 'management_write',
     body: policyDraftSchema,
     response: { status: 200, schema: previewSchema },
     errors: ['CONFLICT', 'NOT_FOUND'],

@@ -188,6 +188,7 @@ export function createReachRoutes({
         'Say which of some agents and proxies can reach which of some credentials now; changes nothing',
       role: 'member',
       whenLocked: 'allowed',
+      limit: 'management_write',
       body: reachSelectionSchema,
       response: { status: 200, schema: reachMatrixSchema },
       handle: async ({ actor, body }) => ({ rows: await readReachMatrix(reading, actor, body) }),

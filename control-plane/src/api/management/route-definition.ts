@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Actor, Role } from '../../core/actor.ts';
-import type { AccountScope, AddressScope, TargetScope } from '../../limits/scopes.ts';
+import type { AccountScope, AddressScope, PrincipalScope, TargetScope } from '../../limits/scopes.ts';
 import type { Change, Transaction } from '../../core/stores.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Channel, Origin } from '../../core/origin.ts';
@@ -78,7 +78,7 @@ interface RouteDefinition<Params, Query, Body, Result> extends RouteCommon<Param
   /** `denied`: 423 VAULT_LOCKED while the vault is locked. That is what every route but a GET does unless it says otherwise. */
   readonly whenLocked?: 'allowed' | 'denied';
   /** The limit that it counts against, right before the handler: a malformed request is not counted. */
-  readonly limit?: AccountScope | AddressScope | TargetLimit<Params, Query, Body>;
+  readonly limit?: AccountScope | AddressScope | PrincipalScope | TargetLimit<Params, Query, Body>;
 }
 
 interface Handler<Params, Query, Body, Result> {
