@@ -97,7 +97,9 @@ describe('the pages of a webhook', () => {
 
   it('say how long to wait after too many wrong set-up tokens', async () => {
     await PAGES.refused();
-    expect(await own.page.getByRole('alert').textContent()).toMatch(/Try again in \d+ seconds?\.$/);
+    await expect
+      .poll(() => own.page.getByRole('alert').textContent())
+      .toMatch(/Try again in \d+ seconds?\.$/);
   });
 
   it('cancel: the link that was offered binds nothing afterwards', async () => {
@@ -154,7 +156,7 @@ describe('binding in a browser', () => {
     await pair.restart('webhook');
     await openBindPage();
     await enterToken('not the set-up token of this webhook');
-    expect(await own.page.getByRole('alert').textContent()).toContain('not the set-up token');
+    await expect.poll(() => own.page.getByRole('alert').textContent()).toContain('not the set-up token');
     await enterToken();
     expect(await heading()).toBe('Connect this webhook');
   });

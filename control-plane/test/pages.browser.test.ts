@@ -216,13 +216,13 @@ describe('a form that was rejected', () => {
       await click('Sign in');
     };
     await attempt();
-    expect(await own.page.getByRole('alert').textContent()).toBe('E-mail or password is wrong.');
+    await expect.poll(() => own.page.getByRole('alert').textContent()).toBe('E-mail or password is wrong.');
     await expectGoodToLookAt('sign-in', 'wrong');
     while ((await heading()) === 'Sign in') await attempt();
     expect(await heading()).toBe('Too many requests');
-    expect(await own.page.locator('main p').first().textContent()).toMatch(
-      /^Too many requests\. Try again in \d+ minutes\.$/,
-    );
+    await expect
+      .poll(() => own.page.locator('main p').first().textContent())
+      .toMatch(/^Too many requests\. Try again in \d+ minutes\.$/);
     await expectGoodToLookAt('error', 'too-many');
   });
 });
@@ -263,7 +263,9 @@ describe('what a script adds', () => {
     expect(await page.evaluate("getComputedStyle(document.querySelector('.value')).userSelect")).toBe('all');
     await context.clearCookies();
     await page.goto(`${service.running.url}/login`);
-    expect(await page.getByRole('button').filter({ visible: true }).allTextContents()).toEqual(['Sign in']);
+    await expect
+      .poll(() => page.getByRole('button').filter({ visible: true }).allTextContents())
+      .toEqual(['Sign in']);
     await context.close();
   });
 });
@@ -318,9 +320,9 @@ describe('the consent page', () => {
     await openAs(await consentPath());
     await expectGoodToLookAt('consent', 'menu');
     await own.page.getByText('What each agent can read').click();
-    expect(await own.page.locator('details dd').allTextContents()).toEqual(
-      Array.from({ length: 7 }, (_, n) => `Reads github,\nservice-${n}`),
-    );
+    await expect
+      .poll(() => own.page.locator('details dd').allTextContents())
+      .toEqual(Array.from({ length: 7 }, (_, n) => `Reads github,\nservice-${n}`));
     await expectGoodToLookAt('consent', 'menu-open');
   });
 
@@ -330,7 +332,7 @@ describe('the consent page', () => {
     await service.admin('PATCH', `/api/agents/${id}`, { body: { mcpEnabled: false } });
     await own.page.getByLabel('deploy-bot').check();
     await click('Allow');
-    expect(await own.page.getByRole('alert').textContent()).toContain('MCP was switched off');
+    await expect.poll(() => own.page.getByRole('alert').textContent()).toContain('MCP was switched off');
     expect(await heading()).toBe('Let this program act as your agent?');
     await expectGoodToLookAt('consent', 'refused');
   });

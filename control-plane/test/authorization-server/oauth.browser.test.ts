@@ -116,7 +116,7 @@ test('a client gets from 401 over sign-in and consent to its tokens, with the ke
   await own.page.keyboard.press('Tab');
   expect(await own.page.locator(':checked').count()).toBe(0);
   await own.page.keyboard.press('Enter');
-  expect(await own.page.locator(':focus').getAttribute('name')).toBe('agent');
+  await expect.poll(() => own.page.locator(':focus').getAttribute('name')).toBe('agent');
   expect(client.arrivals).toEqual([]);
 
   await own.page.keyboard.press('ArrowDown');

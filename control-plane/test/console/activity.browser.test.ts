@@ -40,7 +40,7 @@ const filterAgent = (): Locator => own.page.getByRole('combobox', { name: 'Agent
 describe('why an agent was denied', () => {
   test('is found by agent and outcome, with what to do about it, by keyboard', async () => {
     await own.open('/');
-    await own.page.getByRole('link', { name: 'Activity', exact: true }).click();
+    await own.screenLink('Activity').click();
     await list().first().waitFor();
     await own.page.keyboard.press('/');
     await own.page.keyboard.type(name);
@@ -51,9 +51,12 @@ describe('why an agent was denied', () => {
     await own.page.getByRole('heading', { name: 'Activity', exact: true }).click();
     for (const key of ['j', 'j', 'Enter']) await own.page.keyboard.press(key);
     await own.page.getByRole('heading', { name: 'Why it was denied' }).waitFor();
-    expect(await own.heading()).toBe(`${name} asked for npm`);
-    expect(await own.page.getByText('The agent has no grant for this service').count()).toBe(1);
-    expect(await own.page.getByText('the owner adds a grant: svault grant AGENT SERVICE').count()).toBe(1);
+    await expect.poll(() => own.heading()).toBe(`${name} asked for npm`);
+    await expect.poll(() => own.page.getByText('The agent has no grant for this service').count()).toBe(1);
+    await expect
+      .poll(() => own.page.getByText('the owner adds a grant: svault grant AGENT SERVICE').count())
+      .toBe(1);
+    await expect.poll(() => own.link('Open the agent').getAttribute('href')).toBe(`/agents/${agent.id}`);
     await own.expectSound('event');
 
     await own.page.goBack();
@@ -129,7 +132,7 @@ describe('an event', () => {
     const { seq, hash } = (await own.service.admin('GET', path)).json.items[0];
     await own.open(`/activity/${seq}`);
     await own.page.getByText('The webhook delivered the credential.').waitFor();
-    expect(await own.page.getByText(hash as string).count()).toBe(1);
+    await expect.poll(() => own.page.getByText(hash as string).count()).toBe(1);
     await own.expectSound('event-delivered');
   });
 
@@ -145,9 +148,9 @@ describe('an event', () => {
     await list().getByRole('link').click();
     await own.page.getByRole('heading', { name: 'Other events of the same request' }).waitFor();
     const others = own.page.getByRole('list', { name: 'other events' }).locator('li');
-    expect(await others.allInnerTexts()).toEqual([
-      expect.stringContaining('removed the expired grant of short'),
-    ]);
+    await expect
+      .poll(() => others.allInnerTexts())
+      .toEqual([expect.stringContaining('removed the expired grant of short')]);
   });
 
   test('of a number that there is none of is no page', async () => {
@@ -171,7 +174,7 @@ test('whatever an agent is named and asks for stands in the log as text', async 
     await own.expectSound('activity-hostile');
     await list().getByRole('link').click();
     await own.page.getByRole('heading', { name: 'Why it was denied' }).waitFor();
-    expect(await own.heading()).toBe(`${hostile} asked for ${hostile}`);
+    await expect.poll(() => own.heading()).toBe(`${hostile} asked for ${hostile}`);
     expect(await own.page.locator('main b').count()).toBe(0);
     await own.expectSound('event-hostile');
   }
@@ -224,6 +227,9 @@ describe('following', () => {
     await own.page.getByRole('switch', { name: 'Follow' }).click();
     await own.page.getByText('Connected').waitFor();
     await own.page.mouse.move(0, 0);
+    const path = `/api/audit?agentId=${agent.id}&outcome=denied`;
+    const { items } = (await own.service.admin('GET', path)).json;
+    await expect.poll(lines).toHaveLength(items.length);
     const before = await lines();
     await agent.ask('one');
     await (await agentOn(own.service.pair)).ask('of another agent');

@@ -10,7 +10,7 @@ beforeAll(async () => {
   for (const name of ['github', 'npm', 'deploy']) await storeOn(own.service.pair, name, SECRET);
 });
 
-const button = (name: string | RegExp) => own.page.getByRole('button', { name, exact: true });
+const { button } = own;
 const dialog = () => own.page.getByRole('dialog').or(own.page.getByRole('alertdialog'));
 const codeOf = async (agent: PairAgent, service: string): Promise<string | number> => {
   const { status, json } = await agent.fetch(service);
@@ -37,7 +37,7 @@ describe('the grants of an agent', () => {
     await credential.fill('no-such-credential');
     await dialog().getByRole('button', { name: 'Grant' }).click();
     await dialog().getByText('names no credential of this account').waitFor();
-    expect(await credential.inputValue()).toBe('no-such-credential');
+    await expect.poll(() => credential.inputValue()).toBe('no-such-credential');
     await own.expectSound('agent-grant-wrong');
     own.expectComplaints('status of 422');
     await credential.fill('github');
@@ -49,11 +49,11 @@ describe('the grants of an agent', () => {
     own.service.clock.advance(3_600_000);
     await own.context.clock.setFixedTime(own.service.clock.now());
     await own.page.reload();
-    await own.page.getByText('Expired').waitFor();
+    await rows().getByText('Expired').waitFor();
     await button('Renew the grant for github').click();
     await dialog().getByLabel('Lasts').selectOption('Until revoked');
     await dialog().getByRole('button', { name: 'Renew' }).click();
-    await own.page.getByText('Until revoked').waitFor();
+    await rows().getByText('Until revoked').waitFor();
     own.service.clock.advance(40 * DAY_MS);
     expect(await codeOf(agent, 'github')).toBe(200);
 
@@ -79,10 +79,9 @@ describe('the grants of an agent', () => {
     await dialog().getByRole('button', { name: 'Grant' }).click();
     await own.page.getByText('1 grant is made. Existing grants stay: 1.').waitFor();
     await expect.poll(() => rows().count()).toBe(2);
-    expect(await rows().allTextContents()).toEqual([
-      expect.stringMatching(/^deploy/),
-      expect.stringMatching(/^npm/),
-    ]);
+    await expect
+      .poll(() => rows().allTextContents())
+      .toEqual([expect.stringMatching(/^deploy/), expect.stringMatching(/^npm/)]);
   });
 
   test('are what a member may make and revoke, too', async () => {
@@ -96,7 +95,7 @@ describe('the grants of an agent', () => {
     await button('Revoke the grant for not-stored-yet').click();
     await dialog().getByRole('button', { name: 'Revoke' }).click();
     await own.page.getByText('No grant yet.').waitFor();
-    await own.page.getByRole('link', { name: 'MCP clients' }).click();
+    await own.link('MCP clients').click();
     await own.page.getByText('Sessions that you opened in a browser').waitFor();
     await own.expectSound('agent-clients-member');
   });

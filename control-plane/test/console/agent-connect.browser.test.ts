@@ -28,13 +28,13 @@ const guide = (page: string): string =>
 
 /** Opens the part of the screen that connects programs, and chooses one. @returns the texts to paste */
 async function textsFor(agent: PairAgent, program: string, by?: 'With the key'): Promise<readonly string[]> {
-  const granted = own.page.waitForResponse((response) => response.url().endsWith('/grants'));
   await own.open(`/agents/${agent.id}?tab=connect`);
-  await granted;
-  await own.page.getByRole('radio', { name: program }).check({ force: true });
+  // The texts name a credential that it is granted.
+  await own.page.getByText('This agent can fetch').waitFor();
+  await own.page.getByRole('radio', { name: program, exact: true }).check({ force: true });
   if (by !== undefined) await own.page.getByRole('radio', { name: by }).check({ force: true });
-  await own.page.getByRole('button', { name: 'Reveal the key' }).click();
-  await own.page.getByRole('button', { name: 'Copy The key' }).waitFor();
+  await own.button('Reveal the key').click();
+  await own.button('Copy The key').waitFor();
   return own.page.locator('ol pre').allTextContents();
 }
 
@@ -145,13 +145,13 @@ describe('the MCP configuration', () => {
       await transport().finishAuth(callback.searchParams);
       expect(await whoami(transport())).toMatchObject({ id: agent.id });
 
-      await own.page.getByRole('link', { name: 'MCP clients' }).click();
+      await own.link('MCP clients').click();
       const sessions = own.page.getByRole('list', { name: 'MCP clients' });
       await expect.poll(() => sessions.getByRole('listitem').count()).toBe(1);
       await own.expectSound('agent-clients');
       await own.page.getByRole('button', { name: /^End the session of/ }).click();
       await own.page.getByRole('alertdialog').getByText('can no longer act as').waitFor();
-      await own.page.getByRole('button', { name: 'End session' }).click();
+      await own.button('End session').click();
       await own.page.getByText('No MCP client acts as this agent.').waitFor();
       await expect(whoami(transport())).rejects.toThrow(UnauthorizedError);
     },
@@ -162,7 +162,7 @@ describe('the MCP configuration', () => {
     await own.open(`/agents/${agent.id}?tab=connect`);
     await own.page.getByText('MCP is off for this agent').waitFor();
     await own.expectSound('agent-connect-off');
-    await own.page.getByRole('button', { name: 'Switch MCP on' }).click();
+    await own.button('Switch MCP on').click();
     await own.page.getByText('MCP is off for this agent').waitFor({ state: 'detached' });
   });
 });

@@ -6,8 +6,7 @@ import { HOSTILE_NAMES, useConsole } from '../support/console.ts';
 
 const own = useConsole();
 
-const button = (name: string) => own.page.getByRole('button', { name, exact: true });
-const link = (name: string) => own.page.getByRole('link', { name, exact: true });
+const { button, field, link } = own;
 /** The text of what is said of a field. */
 const saidOf = async (label: string): Promise<string> => {
   const ids = await own.page.getByLabel(label, { exact: true }).getAttribute('aria-describedby');
@@ -29,17 +28,17 @@ describe('the list of agents', () => {
     for (const name of HOSTILE_NAMES)
       await own.service.admin('POST', '/api/agents', { body: { name, description } });
     await own.open('/');
-    await own.page.getByRole('link', { name: 'Agents' }).first().click();
-    await own.page.getByRole('link', { name: HOSTILE_NAMES[0] }).waitFor();
+    await own.screenLink('Agents').click();
+    await link(HOSTILE_NAMES[0]).waitFor();
     expect(await own.page.locator('main b, main script').count()).toBe(0);
     await own.expectSound('agents');
-    await own.page.getByRole('link', { name: HOSTILE_NAMES[1] }).click();
+    await link(HOSTILE_NAMES[1]).click();
     await own.page.getByText('No grant yet').waitFor();
-    expect(await own.heading()).toBe(HOSTILE_NAMES[1]);
+    await expect.poll(() => own.heading()).toBe(HOSTILE_NAMES[1]);
     await own.expectSound('agent');
     await own.page.reload();
     await own.page.getByText('No grant yet').waitFor();
-    expect(await own.heading()).toBe(HOSTILE_NAMES[1]);
+    await expect.poll(() => own.heading()).toBe(HOSTILE_NAMES[1]);
   });
 
   test('keeps search, filter and page in the address, and the way back', async () => {
@@ -69,7 +68,7 @@ describe('the list of agents', () => {
     await own.page.getByLabel('Status').selectOption('suspended');
     await own.page.waitForURL(own.address('/agents?status=suspended'));
     await expect.poll(names).toEqual(['numbered 50']);
-    expect(await own.page.locator('main li').textContent()).toContain('Grants 2');
+    await expect.poll(() => own.page.locator('main li').textContent()).toContain('Grants 2');
     await own.page.getByLabel('Status').selectOption('');
     await own.page.locator('h1').click();
     await own.page.keyboard.press('/');
@@ -91,17 +90,17 @@ describe('a new agent', () => {
     await link('New agent').focus();
     await own.page.keyboard.press('Enter');
     await own.page.waitForURL(own.address('/agents/new'));
-    await own.page.getByLabel('Name').focus();
+    await field('Name').focus();
     await own.page.keyboard.type('keyboard');
     await own.page.keyboard.press('Tab');
     await own.page.keyboard.type('Made without a mouse');
     await own.page.keyboard.press('Tab');
     await own.page.keyboard.press('Space');
     await own.expectSound('agent-new');
-    await own.page.getByLabel('Name').press('Enter');
+    await field('Name').press('Enter');
     await button('Copy Its key').waitFor();
     // The focus is where the news is.
-    expect(await own.page.locator(':focus').textContent()).toBe('keyboard is created');
+    await expect.poll(() => own.page.locator(':focus').textContent()).toBe('keyboard is created');
     await own.expectSound('agent-created');
     const apiKey = (await own.page.getByRole('group', { name: 'Its key' }).textContent()) ?? '';
     expect((await listAs(apiKey)).status).toBe(200);
@@ -127,7 +126,7 @@ describe('a new agent', () => {
     });
     // The key is where it was shown, and nowhere else.
     await own.page.goBack();
-    await own.page.getByLabel('Name').waitFor();
+    await field('Name').waitFor();
     const kept = JSON.stringify(await own.context.storageState({ indexedDB: true }));
     expect([kept, await own.page.content(), own.page.url()].some((text) => text.includes(apiKey))).toBe(
       false,
@@ -153,13 +152,13 @@ describe('a new agent', () => {
       await own.service.admin('POST', '/api/agents', { body: { name: 'taken' } });
       await own.open('/agents/new');
       await own.page.getByText('Sealed delivery').click();
-      await own.page.getByLabel('Name').fill('not yet');
-      await own.page.getByLabel('Description').fill('stays');
-      await own.page.getByLabel(label).fill(typed);
+      await field('Name').fill('not yet');
+      await field('Description').fill('stays');
+      await field(label).fill(typed);
       await button('Create').click();
       await expect.poll(() => saidOf(label)).toContain(said);
-      expect(await own.page.getByLabel(label).inputValue()).toBe(typed);
-      expect(await own.page.getByLabel('Description').inputValue()).toBe('stays');
+      await expect.poll(() => field(label).inputValue()).toBe(typed);
+      await expect.poll(() => field('Description').inputValue()).toBe('stays');
       expect(await agentNamed('not yet')).toBeUndefined();
       if (typed.endsWith('"x":"')) await own.expectSound('agent-new-wrong');
       expect(own.requested.some((request) => request.postData()?.includes('PRIVATE'))).toBe(false);
@@ -184,8 +183,8 @@ describe('a new agent', () => {
         await own.open('/agents/new');
         await own.page.getByText('Sealed delivery').click();
         const name = `sealed ${curve} ${form}`;
-        await own.page.getByLabel('Name').fill(name);
-        await own.page.getByLabel('Sealing key').fill(text);
+        await field('Name').fill(name);
+        await field('Sealing key').fill(text);
         await button('Create').click();
         await button('Copy Its key').waitFor();
         expect([form, (await agentNamed(name)).sealingKeyThumbprint]).toEqual([form, thumbprint]);
@@ -216,7 +215,7 @@ describe('an agent', () => {
     await own.open(`/agents/${id}?tab=settings`);
     await button('Reveal the key').click();
     await button('Copy The key').waitFor();
-    expect(await own.page.getByRole('group', { name: 'The key' }).textContent()).toBe(apiKey);
+    await expect.poll(() => own.page.getByRole('group', { name: 'The key' }).textContent()).toBe(apiKey);
     await own.expectSound('agent-revealed');
     await button('Rotate').click();
     await own.page.getByRole('alertdialog').getByText('stops working').waitFor();
@@ -235,14 +234,14 @@ describe('an agent', () => {
     const read = async () => (await own.service.admin('GET', `/api/agents/${id}`)).json;
     await own.open(`/agents/${id}?tab=settings`);
     await button('Edit').click();
-    await own.page.getByLabel('Name').fill('second name');
-    await own.page.getByLabel('Description').fill('new');
+    await field('Name').fill('second name');
+    await field('Description').fill('new');
     await button('Save').click();
     await expect.poll(() => own.heading()).toBe('second name');
 
     const { thumbprint, publicJwk } = createSealingKey();
     await button('Set').click();
-    await own.page.getByLabel('Sealing key', { exact: true }).last().fill(JSON.stringify(publicJwk));
+    await field('Sealing key').last().fill(JSON.stringify(publicJwk));
     await button('Save').click();
     await own.page.getByText(thumbprint).waitFor();
     await own.expectSound('agent-settings');
@@ -279,7 +278,7 @@ describe('an agent', () => {
     await own.open(`/agents/${agent.id}?tab=activity`);
     const events = own.page.getByRole('list', { name: 'Events' }).getByRole('listitem');
     await expect.poll(() => events.count()).toBe(4);
-    expect(await events.first().textContent()).toMatch(/asked for denied-to-it.*Denied/);
+    await expect.poll(() => events.first().textContent()).toMatch(/asked for denied-to-it.*Denied/);
     const chart = own.page.getByRole('img', { name: /1 granted, 1 denied, 0 rate limited, 0 failed/ });
     await chart.waitFor();
     await own.expectSound('agent-activity');

@@ -30,8 +30,8 @@ async function toolsBy({ url, headers }: ServerEntry): Promise<readonly string[]
   return tools.map(({ name }) => name);
 }
 
-const field = (label: string) => own.page.getByLabel(label, { exact: true });
-const press = (name: string) => own.page.getByRole('button', { name, exact: true }).click();
+const { field } = own;
+const press = (name: string) => own.button(name).click();
 const dialog = () => own.page.getByRole('alertdialog');
 const store = (serviceName: string) =>
   storeOn(own.service.pair, serviceName, {
@@ -52,27 +52,27 @@ const makeProxy = async (body: object) => {
 describe('Connect', () => {
   test('says first how Claude Code is let in, with the command for this control plane, by browser or by key', async () => {
     await own.open('/');
-    await own.page.getByRole('link', { name: 'Connect', exact: true }).click();
+    await own.screenLink('Connect').click();
     await own.page.getByRole('heading', { name: 'Let Claude Code in' }).waitFor();
     const command = `claude mcp add --scope user --transport http svault ${own.address('/api/agents/mcp')}`;
-    expect(
-      await own.page
-        .getByRole('group', { name: 'Add the MCP server, in a terminal', exact: true })
-        .textContent(),
-    ).toBe(command);
+    await expect
+      .poll(() =>
+        own.page.getByRole('group', { name: 'Add the MCP server, in a terminal', exact: true }).textContent(),
+      )
+      .toBe(command);
     await own.page.getByText('No proxy yet.').waitFor();
     await own.expectSound('connect-empty');
     await own.page.getByRole('radio', { name: 'With the key of an agent' }).check({ force: true });
-    expect(
-      await own.page
-        .getByRole('group', { name: 'Add the MCP server with the key, in a terminal' })
-        .textContent(),
-    ).toContain(`${command} --header "Authorization: Bearer $KEY"`);
+    await expect
+      .poll(() =>
+        own.page.getByRole('group', { name: 'Add the MCP server with the key, in a terminal' }).textContent(),
+      )
+      .toContain(`${command} --header "Authorization: Bearer $KEY"`);
     await own.page.getByRole('radio', { name: 'VS Code' }).check({ force: true });
     await own.page.getByRole('heading', { name: 'Let VS Code in' }).waitFor();
-    expect(await own.page.locator('main pre').first().textContent()).toContain(
-      own.address('/api/agents/mcp'),
-    );
+    await expect
+      .poll(() => own.page.locator('main pre').first().textContent())
+      .toContain(own.address('/api/agents/mcp'));
     await own.expectSound('connect-vs-code');
   });
 
@@ -80,7 +80,7 @@ describe('Connect', () => {
     const [name, serviceName] = [uniqueName('proxy'), uniqueName('s')];
     await store(serviceName);
     await own.open('/connect', await own.sessionOf('member'));
-    await own.page.getByRole('link', { name: 'New proxy' }).click();
+    await own.link('New proxy').click();
     await field('Name').fill(name);
     await field('MCP server').fill(upstream.url);
     await field('Credential').fill(serviceName);
@@ -96,13 +96,13 @@ describe('Connect', () => {
     await own.expectSound('connect-created');
     expect(await toolsBy(byKey(key))).toContain('echo');
 
-    await own.page.getByRole('link', { name: 'Open the proxy' }).click();
-    await own.page.getByRole('button', { name: 'Reveal the key' }).waitFor();
+    await own.link('Open the proxy').click();
+    await own.button('Reveal the key').waitFor();
     expect(await own.page.content()).not.toContain(key);
     await own.expectSound('connect-proxy');
     await press('Reveal the key');
     await own.page.getByRole('group', { name: 'The key' }).waitFor();
-    expect(await own.page.getByRole('group', { name: 'The key' }).textContent()).toBe(key);
+    await expect.poll(() => own.page.getByRole('group', { name: 'The key' }).textContent()).toBe(key);
     await press('Hide the key');
     expect(await own.page.content()).not.toContain(key);
 
@@ -116,7 +116,7 @@ describe('Connect', () => {
     await dialog().getByRole('button', { name: 'Delete' }).click();
     await own.page.getByRole('heading', { name: 'Connect', exact: true }).waitFor();
     await own.page.getByText('The proxy is deleted.').waitFor();
-    expect(await own.page.getByRole('link', { name }).count()).toBe(0);
+    await expect.poll(() => own.link(name).count()).toBe(0);
   });
 
   test('says of a host that is not sealed that each call would fail, while the credential is chosen', async () => {
@@ -151,7 +151,7 @@ describe('Connect', () => {
     const before = await count();
     await own.open('/connect/new');
     await press('Create');
-    expect(await own.page.locator(':focus').getAttribute('name')).toBe('name');
+    await expect.poll(() => own.page.locator(':focus').getAttribute('name')).toBe('name');
     await field('Name').fill(taken);
     await field('MCP server').fill('not an address');
     await field('Credential').fill('no such credential');
@@ -160,7 +160,7 @@ describe('Connect', () => {
     await field('MCP server').fill('https://mcp.example.com/mcp?api_key=1');
     await press('Create');
     await own.page.getByText('must have no query member that is named like a secret').waitFor();
-    expect(await field('MCP server').inputValue()).toBe('https://mcp.example.com/mcp?api_key=1');
+    await expect.poll(() => field('MCP server').inputValue()).toBe('https://mcp.example.com/mcp?api_key=1');
     await field('MCP server').fill('https://mcp.example.com/mcp');
     await field('Headers').fill('X-Api-Key ${TOKEN}');
     await press('Create');
@@ -179,7 +179,7 @@ describe('Connect', () => {
     await own.page.getByRole('checkbox', { name: 'Allow a name' }).check();
     await press('Create');
     await own.page.getByText('Another active proxy has this name.').waitFor();
-    expect(await field('Name').inputValue()).toBe(taken);
+    await expect.poll(() => field('Name').inputValue()).toBe(taken);
     expect(await count()).toBe(before);
     own.expectComplaints('status of 409', 'status of 422');
   });
@@ -214,23 +214,23 @@ describe('Connect', () => {
     await field('Agent').fill(agent);
     await press('Create');
     await own.page.getByRole('heading', { name: /is created/ }).waitFor();
-    await own.page.getByRole('link', { name: 'Open the proxy' }).click();
-    await own.page.getByRole('link', { name: agent }).waitFor();
+    await own.link('Open the proxy').click();
+    await own.link(agent).waitFor();
     own.expectComplaints('status of 404');
   });
 
   test('shows names that are markup or have no end as text, and makes words of them in commands', async () => {
     for (const name of HOSTILE_NAMES) await makeProxy({ name, serviceName: name });
     await own.open('/connect');
-    await own.page.getByRole('link', { name: HOSTILE_NAMES[0] }).waitFor();
+    await own.link(HOSTILE_NAMES[0]).waitFor();
     await own.expectSound('connect-hostile');
-    await own.page.getByRole('link', { name: HOSTILE_NAMES[0] }).click();
+    await own.link(HOSTILE_NAMES[0]).click();
     await own.page.getByRole('heading', { name: HOSTILE_NAMES[0] }).waitFor();
-    expect(
-      await own.page
-        .getByRole('group', { name: 'Add the MCP server, in a terminal', exact: true })
-        .textContent(),
-    ).toContain('--transport http b-onload-alert-1-amp http');
+    await expect
+      .poll(() =>
+        own.page.getByRole('group', { name: 'Add the MCP server, in a terminal', exact: true }).textContent(),
+      )
+      .toContain('--transport http b-onload-alert-1-amp http');
     expect(await own.page.locator('main b').count()).toBe(0);
     await own.expectSound('connect-hostile-proxy');
     await own.page.goto(own.address('/connect/prx_unknown'));
@@ -263,12 +263,12 @@ describe('the import of mcpServers', () => {
     async (role) => {
       const name = uniqueName('imported');
       await own.open('/connect', await own.sessionOf(role));
-      await own.page.getByRole('link', { name: 'Import mcpServers' }).click();
+      await own.link('Import mcpServers').click();
       await own.expectSound('connect-import');
       const local = { command: 'npx', args: ['server-everything'], env: { KEY: 'a key of a program' } };
       await read({ mcpServers: { [name]: entry(), local, plain: { url: 'https://mcp.example.com/' } } });
       await own.page.getByRole('heading', { name: 'Not imported' }).waitFor();
-      expect(await own.page.getByText('stdio').count()).toBe(1);
+      await expect.poll(() => own.page.getByText('stdio').count()).toBe(1);
       expect(await own.page.content()).not.toContain(SECRET);
       await own.expectSound('connect-import-servers');
       const seen = upstream.seen.length;
@@ -300,7 +300,7 @@ describe('the import of mcpServers', () => {
     await own.open('/connect/import');
     await read('{ "mcpServers": ');
     await own.page.getByText('This is no JSON').waitFor();
-    expect(await importField().inputValue()).toBe('{ "mcpServers": ');
+    await expect.poll(() => importField().inputValue()).toBe('{ "mcpServers": ');
     await own.expectSound('connect-import-damaged');
     await read({ hello: 'world' });
     await own.page.getByText('This has no mcpServers in it').waitFor();

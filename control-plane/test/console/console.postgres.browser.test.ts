@@ -19,7 +19,7 @@ test('with its state in PostgreSQL the console shows, follows, explains and veri
   await own.page.reload();
   await own.page.getByRole('img', { name: '1 granted, 1 denied, 0 rate limited, 0 failed.' }).waitFor();
 
-  await own.page.getByRole('link', { name: 'All activity' }).click();
+  await own.link('All activity').click();
   await own.page.getByLabel('Outcome').selectOption('denied');
   await own.page.getByRole('link', { name: `${name} asked for npm` }).click();
   await own.page.getByText('The agent has no grant for this service').waitFor();
@@ -27,6 +27,6 @@ test('with its state in PostgreSQL the console shows, follows, explains and veri
   await own.page.getByRole('link', { name: `${name} asked for github` }).click();
   await own.page.getByText('The webhook delivered the credential.').waitFor();
   await own.open('/activity');
-  await own.page.getByRole('button', { name: 'Verify' }).click();
+  await own.button('Verify').click();
   await own.page.getByText('Intact.').waitFor();
 });

@@ -17,13 +17,13 @@ beforeEach(() => {
   name = `added-${++count}`;
 });
 
-const field = (label: string) => own.page.getByLabel(label, { exact: true });
-const submit = (label = 'Store') => own.page.getByRole('button', { name: label, exact: true }).click();
+const { field } = own;
+const submit = (label = 'Store') => own.button(label).click();
 
 /** Opens the form of a kind, from the list as a person does, and gives the credential its name. */
 async function openForm(kind: string): Promise<void> {
   await own.open('/credentials');
-  await own.page.getByRole('link', { name: 'Add credential' }).click();
+  await own.link('Add credential').click();
   await own.page.getByRole('link', { name: kind }).click();
   await field('Name').fill(name);
 }
@@ -99,7 +99,7 @@ describe('a credential is added by the form of its kind, and an agent fetches it
   test('OAuth tokens, which can be refreshed', async () => {
     await openForm('OAuth tokens');
     await own.expectSound('credential-add-oauth');
-    await own.page.getByRole('button', { name: 'Google' }).click();
+    await own.button('Google').click();
     await field('Client id').fill('client of a test');
     await field('Client secret').fill('client secret of a test');
     await field('Access token').fill('access of a test');
@@ -116,7 +116,7 @@ describe('a credential is added by the form of its kind, and an agent fetches it
         },
       },
     });
-    await own.page.getByRole('button', { name: 'Refresh now' }).waitFor();
+    await own.button('Refresh now').waitFor();
     expect(await fetched()).toMatchObject({ accessToken: 'access of a test' });
   });
 
@@ -126,7 +126,7 @@ describe('a credential is added by the form of its kind, and an agent fetches it
     await submit();
     const { accessToken } = await fetched();
     expect(accessToken).toMatch(/^\d{6}$/);
-    expect(await own.page.getByText('this TOTP seed has 80 bits').count()).toBe(1);
+    await expect.poll(() => own.page.getByText('this TOTP seed has 80 bits').count()).toBe(1);
     await own.page.reload();
     await own.page.getByText('1, stored').waitFor();
     expect(await own.page.getByText('this TOTP seed has 80 bits').count()).toBe(0);
@@ -217,7 +217,7 @@ describe('a QR picture of one-time codes', () => {
     await openForm('One-time codes');
     await picker().setInputFiles(file(await pictureOf(URI)));
     await own.page.getByText('The QR code is read.').waitFor();
-    expect(await field('Secret or otpauth:// address').inputValue()).toBe(URI);
+    await expect.poll(() => field('Secret or otpauth:// address').inputValue()).toBe(URI);
     await own.expectSound('credential-add-totp');
     await submit();
     const { accessToken } = await fetched();
@@ -234,7 +234,7 @@ describe('a QR picture of one-time codes', () => {
       document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
     }`);
     await own.page.getByText('The QR code is read.').waitFor();
-    expect(await field('Secret or otpauth:// address').inputValue()).toBe(URI);
+    await expect.poll(() => field('Secret or otpauth:// address').inputValue()).toBe(URI);
   });
 
   test('is refused beside the field where it is damaged, no picture or another code, and nothing is named', async () => {
@@ -246,7 +246,7 @@ describe('a QR picture of one-time codes', () => {
     await own.page.getByText('This is not a picture that the browser can read.').waitFor();
     await picker().setInputFiles(file(await pictureOf('https://example.com/')));
     await own.page.getByText('This QR code is not one for one-time codes.').waitFor();
-    expect(await field('Secret or otpauth:// address').inputValue()).toBe('');
+    await expect.poll(() => field('Secret or otpauth:// address').inputValue()).toBe('');
     await picker().setInputFiles(file(await pictureOf(URI.replace('/totp/', '/hotp/'))));
     await own.page.getByText('The QR code is read.').waitFor();
     await submit();
@@ -260,7 +260,7 @@ describe('what cannot be stored is said beside its field, stays there, and nothi
     await field(label).fill(text);
     await submit();
     await expectBeside(label, says);
-    expect(await field(label).inputValue()).toBe(text);
+    await expect.poll(() => field(label).inputValue()).toBe(text);
   };
 
   test('a secret of more than 64 KiB; one of 64 KiB is stored', async () => {
@@ -329,7 +329,7 @@ describe('what cannot be stored is said beside its field, stays there, and nothi
     await field('Secret').fill('a secret of a test');
     await submit();
     await expectBeside('Name', 'There is a credential of this name already.');
-    expect(await field('Secret').inputValue()).toBe('a secret of a test');
+    await expect.poll(() => field('Secret').inputValue()).toBe('a secret of a test');
     own.expectComplaints('status of 409');
   });
 });

@@ -7,10 +7,10 @@ const SECRET = 'a value of a test';
 
 /** Steps of a person in the console of one pair. */
 function stepsIn(own: ConsoleInTest) {
-  const field = (label: string) => own.page.getByLabel(label, { exact: true });
+  const { button, field } = own;
   return {
+    button,
     field,
-    button: (name: string) => own.page.getByRole('button', { name, exact: true }),
     alert: (text: string) => own.page.getByRole('alert').getByText(text),
     openForm: async (name: string): Promise<void> => {
       await own.open('/add-credential');
@@ -44,7 +44,7 @@ describe('while the form of a secret is open', () => {
     await own.service.pair.stop('webhook');
     await button('Store').click();
     await alert('does not answer. Nothing was named or sent').waitFor();
-    expect(await field('Secret').inputValue()).toBe(SECRET);
+    await expect.poll(() => field('Secret').inputValue()).toBe(SECRET);
     expect((await read(name)).status).toBe(404);
     await own.expectSound('credential-webhook-stopped');
     await own.service.pair.start('webhook');
@@ -59,7 +59,7 @@ describe('while the form of a secret is open', () => {
     await button('Store').click();
     await alert('did not answer this browser').waitFor();
     await own.page.getByText('is named, but has no secret yet').waitFor();
-    expect(await field('Secret').inputValue()).toBe(SECRET);
+    await expect.poll(() => field('Secret').inputValue()).toBe(SECRET);
     expect(await field('Name').getAttribute('readonly')).not.toBeNull();
     await own.expectSound('credential-half');
     await own.open('/credentials');
@@ -111,7 +111,7 @@ describe('while the form of a secret is open', () => {
     await button('Store').click();
     await alert('rejects tickets of this control plane. Nothing was stored.').waitFor();
     expect(storesSent()).toBe(2);
-    expect(await field('Secret').inputValue()).toBe(SECRET);
+    await expect.poll(() => field('Secret').inputValue()).toBe(SECRET);
     expect((await read(name)).json).not.toHaveProperty('webhook');
     await own.expectSound('credential-ticket-expired');
     own.expectComplaints('status of 401');
@@ -122,7 +122,7 @@ describe('while the form of a secret is open', () => {
     await own.context.clearCookies();
     await button('Store').click();
     await alert('Your session has ended.').waitFor();
-    expect(await field('Secret').inputValue()).toBe(SECRET);
+    await expect.poll(() => field('Secret').inputValue()).toBe(SECRET);
     expect((await read(name)).status).toBe(404);
     await own.expectSound('credential-session-ended');
     const [cookie = '', value = ''] = own.session.split('=');
@@ -139,7 +139,7 @@ describe('while the form of a secret is open', () => {
     await button('Store').click();
     await alert('The vault is locked.').waitFor();
     await own.expectSound('credential-vault-locked');
-    expect(await field('Secret').inputValue()).toBe(SECRET);
+    await expect.poll(() => field('Secret').inputValue()).toBe(SECRET);
     await own.service.admin('POST', '/api/vault/unlock');
     expect((await read(name)).status).toBe(404);
     await button('Store').click();
@@ -170,15 +170,15 @@ describe('before a webhook is bound', () => {
   test('the list and the form say what to do; once it is bound, the console that is open stores the first secret', async () => {
     await own.open('/credentials');
     await own.page.getByText('No credential yet.').waitFor();
-    expect(await own.page.getByText('svault add github').count()).toBe(1);
+    await expect.poll(() => own.page.getByText('svault add github').count()).toBe(1);
     await own.expectSound('credentials-none');
-    await own.page.getByRole('link', { name: 'Add credential' }).click();
+    await own.link('Add credential').click();
     await own.page.getByText('No webhook is bound, so there is nowhere to store a secret.').waitFor();
     await own.expectSound('credential-unbound');
-    await own.page.getByRole('link', { name: 'Agents' }).first().click();
+    await own.screenLink('Agents').click();
     await own.service.pair.bind();
     await openForm('first');
-    await own.page.getByRole('button', { name: 'Store', exact: true }).click();
+    await own.button('Store').click();
     await isStored('first');
   });
 });

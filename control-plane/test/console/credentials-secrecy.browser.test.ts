@@ -9,8 +9,7 @@ import { storeOn } from '../support/pair-agents.ts';
 
 const own = useConsole({ logLevel: 'trace' });
 
-const field = (label: string) => own.page.getByLabel(label, { exact: true });
-const button = (name: string) => own.page.getByRole('button', { name, exact: true });
+const { button, field } = own;
 
 /** What the browser has of a site: storage, history and the document with what is typed into it. */
 const KEPT_BY_BROWSER = `(async () => {
@@ -75,7 +74,7 @@ describe('a secret that is typed into the console', () => {
     const [client, access, refresh] = [randomToken(30), randomToken(30), randomToken(30)];
     const secrets = [client, access, refresh];
     await openForm('OAuth tokens', 'secret-oauth');
-    await own.page.getByRole('button', { name: 'Google' }).click();
+    await button('Google').click();
     await field('Client id').fill('client');
     await field('Client secret').fill(client);
     await field('Access token').fill(access);
@@ -95,7 +94,7 @@ describe('a secret that is typed into the console', () => {
     const secret = randomToken(30);
     await openForm('API key or password', 'secret-left');
     await field('Secret').fill(secret);
-    await own.page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Agents' }).click();
+    await own.screenLink('Agents').click();
     await expect.poll(() => own.heading()).toBe('Agents');
     expect(await tracesIn([secret])).toEqual([]);
     await own.page.goBack();
@@ -110,7 +109,7 @@ describe('a secret that is typed into the console', () => {
     await own.page.goto(own.address('/agents'));
     await own.page.goBack();
     await field('Name').waitFor();
-    expect(await field('Secret').inputValue()).toBe('');
+    await expect.poll(() => field('Secret').inputValue()).toBe('');
     expect(await tracesIn([secret])).toEqual([]);
   });
 
@@ -172,7 +171,7 @@ describe('a compromised control plane that serves hostile answers', () => {
     await field('Secret').fill(secret);
     await button('Store').click();
     await own.page.getByRole('alert').getByText('names another webhook now: https://evil.example').waitFor();
-    expect(await field('Secret').inputValue()).toBe(secret);
+    await expect.poll(() => field('Secret').inputValue()).toBe(secret);
     expect(own.requested.filter((request) => request.url().includes('evil.example'))).toEqual([]);
     await own.expectSound('credential-other-webhook');
   });
@@ -225,9 +224,9 @@ describe('a compromised control plane that serves hostile answers', () => {
       ],
     }));
     await own.open('/credentials');
-    await own.page.getByRole('link', { name: 'hostile' }).waitFor();
+    await own.link('hostile').waitFor();
     await own.expectSound('credentials-hostile');
-    await own.page.getByRole('link', { name: 'hostile' }).click();
+    await own.link('hostile').click();
     await own.page.getByText('Who can reach it').waitFor();
     await own.expectSound('credential-hostile');
     expect(await own.page.locator('main img').count()).toBe(0);

@@ -9,15 +9,15 @@ const own = useConsole({ bound: false });
 const folder = tempDir();
 afterAll(() => folder.remove());
 
-const follow = (name: string) => own.page.getByRole('link', { name, exact: true }).click();
-const click = (name: string) => own.page.getByRole('button', { name, exact: true }).click();
+const follow = (name: string) => own.link(name).click();
+const click = (name: string) => own.button(name).click();
 const done = () => own.page.locator('[data-step][data-state=done]').count();
 
 test('leads from an empty account to the first credential that an agent fetches, by the forms of the console alone', async () => {
   const { pair } = own.service;
   await own.open('/');
   await follow('Bind a webhook');
-  await own.page.getByLabel('Address of the webhook').fill(pair.webhookUrl);
+  await own.field('Address of the webhook').fill(pair.webhookUrl);
   await click('Open its bind page');
   await own.page.getByRole('textbox').fill(pair.setupToken);
   await click('Continue');
@@ -29,15 +29,15 @@ test('leads from an empty account to the first credential that an agent fetches,
   await expect.poll(done).toBe(1);
   await follow('Add a credential');
   await own.page.getByRole('link', { name: 'API key or password' }).click();
-  await own.page.getByLabel('Name', { exact: true }).fill('github');
-  await own.page.getByLabel('Secret', { exact: true }).fill('a secret of the first run');
+  await own.field('Name').fill('github');
+  await own.field('Secret').fill('a secret of the first run');
   await click('Store');
   await own.page.waitForURL(own.address('/credentials/github'));
 
   await follow('Home');
   await expect.poll(done).toBe(2);
   await follow('New agent');
-  await own.page.getByLabel('Name').fill('first');
+  await own.field('Name').fill('first');
   await click('Create');
   await own.page.getByRole('combobox', { name: 'Credential' }).fill('github');
   await click('Grant');

@@ -34,13 +34,11 @@ describe('Home', () => {
     await own.page.getByText('Not bound').waitFor();
     await own.expectSound('first-run');
 
-    expect(await own.page.getByRole('link', { name: 'Add a credential' }).getAttribute('href')).toBe(
-      '/add-credential',
-    );
+    await expect.poll(() => own.link('Add a credential').getAttribute('href')).toBe('/add-credential');
 
     await own.service.pair.bind();
     await storeOn(own.service.pair, 'github', { tokenType: 'PlainText', value: 'a secret of a test' });
-    await own.page.getByRole('link', { name: 'New agent' }).click();
+    await own.link('New agent').click();
     await own.page.waitForURL(own.address('/agents/new'));
     const agent = await agentOn(own.service.pair);
     await own.open('/');
@@ -50,7 +48,7 @@ describe('Home', () => {
     await own.open('/');
     await own.page.getByText('Let the agent fetch it').waitFor();
     const connect = own.page.getByRole('link', { name: 'Connect builder' });
-    expect(await connect.getAttribute('href')).toBe(`/agents/${agent.id}?tab=connect`);
+    await expect.poll(() => connect.getAttribute('href')).toBe(`/agents/${agent.id}?tab=connect`);
     expect(await states()).toEqual([
       'bind-webhook done',
       'store-credential done',
@@ -75,8 +73,8 @@ describe('Home', () => {
     ]);
     await own.page.getByText('As a table').click();
     const hours = own.page.getByRole('table').getByRole('row');
-    expect(await hours.count()).toBe(25);
-    expect(await hours.last().getByRole('cell').allTextContents()).toEqual(['1', '1', '0', '0']);
+    await expect.poll(() => hours.count()).toBe(25);
+    await expect.poll(() => hours.last().getByRole('cell').allTextContents()).toEqual(['1', '1', '0', '0']);
     await own.expectSound('home');
     const denied = own.page.getByText('Denied: no grant');
     await own.page.locator('dl > div').filter({ hasText: 'Denied' }).getByRole('link').click();
@@ -102,7 +100,7 @@ describe('Home', () => {
     const unlock = needs.getByRole('link', { name: 'Unlock it' });
     await own.service.admin('POST', '/api/vault/lock');
     await own.open('/');
-    expect(await unlock.getAttribute('href')).toBe('/webhook');
+    await expect.poll(() => unlock.getAttribute('href')).toBe('/webhook');
     expect(await figure('Vault')).toBe('Locked');
     await own.expectSound('locked');
     await needs.getByRole('button', { name: 'Mark as seen' }).click();
@@ -120,6 +118,34 @@ describe('Home', () => {
     await own.page.reload();
     await own.page.getByText('Connected').waitFor();
     await expect.poll(() => needs.count()).toBe(0);
+  });
+
+  test('says in one line that several grants of one agent expire, and marks them as seen together', async () => {
+    const needs = own.page.getByRole('region', { name: 'Needs attention' });
+    const agent = await agentOn(own.service.pair);
+    for (const [serviceName, hours] of [
+      ['later', 20],
+      ['sooner', 2],
+      ['not-soon', 48],
+    ] as const)
+      await grant(own.service.pair, agent.id, {
+        ...{ serviceName, allowMissing: true, expiresInSeconds: hours * 3_600 },
+      });
+    await own.open('/');
+    const line = needs.getByRole('listitem');
+    await expect
+      .poll(() => line.allTextContents())
+      .toEqual([
+        expect.stringMatching(/^2 grants to builder \d+ expire within a day, the first, sooner, in 2 /),
+      ]);
+    await expect.poll(() => own.link('Renew them').getAttribute('href')).toBe(`/agents/${agent.id}`);
+    await own.expectSound('home-expiring');
+    await own.button('Mark as seen').click();
+    await needs.getByText('2 seen').waitFor();
+    const { items } = (
+      await own.service.anyone('GET', '/api/attention', { headers: { cookie: own.session } })
+    ).json;
+    expect(items.map(({ seen }: { seen: boolean }) => seen)).toEqual([true, true]);
   });
 });
 
@@ -206,7 +232,7 @@ describe('the live feed', () => {
     await own.page.mouse.move(0, 0);
     await expect.poll(numbers).toEqual(before.map((seq) => seq + 60));
 
-    await own.page.getByRole('button', { name: 'Pause' }).click();
+    await own.button('Pause').click();
     await own.page.mouse.move(0, 0);
     await change(1);
     await own.page.getByText('Held still, 1 new').waitFor();
@@ -244,12 +270,12 @@ describe('the live feed', () => {
   test('is there for a member, and opens an event by keyboard', async () => {
     await own.open('/', await own.sessionOf('member'));
     await state().getByText('Connected').waitFor();
+    await feed().getByRole('link').first().waitFor();
     await own.page.keyboard.press('j');
     const opened = await own.page.locator(':focus').textContent();
     await own.page.keyboard.press('Enter');
     await own.page.getByRole('heading', { name: 'What was recorded' }).waitFor();
-    const heading = await own.heading();
-    expect(heading).toContain('signed in');
-    expect(opened).toContain(heading);
+    await expect.poll(() => own.heading()).toContain('signed in');
+    expect(opened).toContain(await own.heading());
   });
 });

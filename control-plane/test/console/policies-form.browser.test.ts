@@ -23,6 +23,7 @@ async function create(policy: string): Promise<void> {
   await button(`Remove ${own.agentName}`).waitFor();
   await button('Create policy').click();
   await shown('The policy is created.');
+  await expect.poll(() => own.heading()).toBe(policy);
 }
 
 describe('a policy made by the form', () => {
@@ -83,9 +84,12 @@ describe('a policy made by the form', () => {
     expect([await decision(), await decision(AMERICAN)]).toEqual(['403 abroad geo_restrict', 'allowed']);
 
     await link('Edit').click();
-    const offered = await own.page
-      .locator('datalist option')
-      .evaluateAll((options) => (options as unknown as { value: string }[]).map(({ value }) => value));
+    const offers = () =>
+      own.page
+        .locator('datalist option')
+        .evaluateAll((options) => (options as unknown as { value: string }[]).map(({ value }) => value));
+    await expect.poll(offers).toHaveLength(249);
+    const offered = await offers();
     for (const country of ['Kosovo', 'European Union', 'Soviet Union'])
       expect(offered).not.toContain(country);
     await field('A request passes').selectOption('only from these countries');
@@ -137,11 +141,11 @@ describe('a policy made by the form', () => {
     await openNew('Time window');
     await field('Name').fill('mixed');
     await button('Remove rule 1').click();
-    expect(await own.page.locator(':focus').textContent()).toContain('Time window');
+    await expect.poll(() => own.page.locator(':focus').textContent()).toContain('Time window');
     await button('Create policy').click();
     await shown('must have a rule');
     await button('Time window').click();
-    expect(await own.page.locator(':focus').getAttribute('name')).toBe('rules.0.timezone');
+    await expect.poll(() => own.page.locator(':focus').getAttribute('name')).toBe('rules.0.timezone');
     await field('Time zone').fill('Nowhere/City');
     for (const rule of ['Networks', 'Rate limit', 'Countries']) await button(rule).click();
     await field('Networks and addresses').fill('10.0.0.0/8\n10.1.2.3/8');
@@ -161,7 +165,7 @@ describe('a policy made by the form', () => {
     await shown('must be a whole number from 1 to 1000000');
     await shown('must have a country');
     await own.expectSound('policies-new-problems');
-    expect(await field('Networks and addresses').inputValue()).toBe('10.0.0.0/8\n10.1.2.3/8');
+    await expect.poll(() => field('Networks and addresses').inputValue()).toBe('10.0.0.0/8\n10.1.2.3/8');
     expect(await policies()).toEqual([]);
     // The browser reports the answers that said so.
     own.expectComplaints('status of 422');

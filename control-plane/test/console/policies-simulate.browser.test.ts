@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { agentOn } from '../support/pair-agents.ts';
 import { toAgent, toToken } from '../support/policy-calls.ts';
 import { AMERICAN, DUTCH, usePolicyScreens } from '../support/policy-screens.ts';
@@ -43,7 +43,7 @@ describe('the simulator', () => {
     await field('Name of the agent').fill(own.agentName);
     await button('Simulate').click();
     await shown('must be an IP address');
-    expect(await field('Credential').inputValue()).toBe('github');
+    await expect.poll(() => field('Credential').inputValue()).toBe('github');
     await field('Address').fill(AMERICAN);
     await button('Simulate').click();
     await shown('Denied');
@@ -57,7 +57,7 @@ describe('the simulator', () => {
     await shown('All of these changes');
     await own.expectSound('simulate-denied');
     const request = new URLSearchParams({ agent: own.agent.id, service: 'github', ip: AMERICAN });
-    expect(own.page.url()).toBe(own.address(`/policies/simulate?${request.toString()}`));
+    await own.page.waitForURL(own.address(`/policies/simulate?${request.toString()}`));
 
     await field('Address').fill(DUTCH);
     await field('Time').fill('2026-11-20T03:30:00');
@@ -86,20 +86,25 @@ describe('the simulator', () => {
     await button('Simulate').click();
     await shown('Denied');
     expect(await parts()).toEqual(['of the proxy of the proxy | Mon-Fri 09:00-17:00 Asia/Tokyo | denies']);
-    expect(own.page.url()).toBe(own.address(`/policies/simulate?proxy=${id}&service=github`));
+    await own.page.waitForURL(own.address(`/policies/simulate?proxy=${id}&service=github`));
     await own.page.reload();
     await shown('Denied');
-    expect(await field('Name of the proxy').inputValue()).toBe('linear');
+    await expect.poll(() => field('Name of the proxy').inputValue()).toBe('linear');
   });
 
   test('says what a request meets before the policies: no grant, or a locked vault', async () => {
     const stranger = await agentOn(own.service.pair);
     await own.open(`/policies/simulate?agent=${stranger.id}&service=github`);
     await shown('NO_GRANT');
+    await shown('Denied before the policies');
     await shown('No enabled policy is attached to either of them.');
     await own.service.admin('POST', '/api/vault/lock');
+    onTestFinished(async () => void (await own.service.admin('POST', '/api/vault/unlock')));
     await own.open(`/policies/simulate?agent=${own.agent.id}&service=github`);
     await shown('VAULT_LOCKED');
+    await shown('Denied before the policies');
+    expect(await own.page.getByText('Allowed by the policies').count()).toBe(0);
+    await own.expectSound('simulate-denied-before');
     await own.service.admin('POST', '/api/vault/unlock');
   });
 });
@@ -116,10 +121,12 @@ describe('from an event', () => {
     await shown('Changed below, and not saved yet: Add United States.');
     await own.open(`/policies/new?from=${seq}`);
     await shown(`Event ${seq}`);
-    expect(own.page.url()).toBe(own.address(`/policies/simulate?event=${seq}`));
-    expect(await own.page.getByText('was denied by the rule “Countries” of office').count()).toBe(1);
-    expect(await field('Name of the agent').inputValue()).toBe(own.agentName);
-    expect(await field('Address').inputValue()).toBe(AMERICAN);
+    await own.page.waitForURL(own.address(`/policies/simulate?event=${seq}`));
+    await expect
+      .poll(() => own.page.getByText('was denied by the rule “Countries” of office').count())
+      .toBe(1);
+    await expect.poll(() => field('Name of the agent').inputValue()).toBe(own.agentName);
+    await expect.poll(() => field('Address').inputValue()).toBe(AMERICAN);
     await own.expectSound('simulate-event');
 
     // Two rules deny: the first change alone lets nothing through.
@@ -143,7 +150,7 @@ describe('from an event', () => {
     await own.service.admin('DELETE', `/api/policies/${(await own.policies())[0]?.['id'] as string}`);
     await own.open(`/activity/${seq}`);
     await shown('No enabled policy with this name and rule is attached to either of them now.');
-    expect(await link('office').getAttribute('href')).toBe('/policies?name=office');
+    await expect.poll(() => link('office').getAttribute('href')).toBe('/policies?name=office');
   });
 
   test('that a rate limit denied, the simulator names it, and a raised limit lets the next request through', async () => {
@@ -183,8 +190,8 @@ describe('from an event', () => {
 
     await own.open(`/policies/new?from=${seq}`);
     await shown(`Event ${seq} would be denied`);
-    expect(await field('From').inputValue()).toBe('13:00');
-    expect(await field('To').inputValue()).toBe('12:00');
+    await expect.poll(() => field('From').inputValue()).toBe('13:00');
+    await expect.poll(() => field('To').inputValue()).toBe('12:00');
   });
 
   test('that is no request, or that the log does not have, the simulator says so', async () => {
@@ -216,8 +223,8 @@ describe('the preview', () => {
     await button('Add the attachment').click();
     await expect.poll(() => number('would be denied')).toBe('3');
     const examples = own.page.getByRole('list', { name: 'Requests that would be decided otherwise' });
-    expect(await examples.locator('li').count()).toBe(3);
-    expect(await examples.getByText(AMERICAN).count()).toBe(2);
+    await expect.poll(() => examples.locator('li').count()).toBe(3);
+    await expect.poll(() => examples.getByText(AMERICAN).count()).toBe(2);
     await own.expectSound('preview');
     await field('Networks and addresses').fill('193.0.0.0/16, 192.0.2.0/29, 8.8.8.8/33');
     await shown('Rule 1, network 3: must be a network');

@@ -17,9 +17,9 @@ const onForm = (label: string) =>
 describe('the list of policies', () => {
   test('says with one sentence and one command that there is none', async () => {
     await own.open('/');
-    await link('Policies').click();
+    await own.screenLink('Policies').click();
     await shown('No policy yet.');
-    expect(await own.page.getByText('svault policies apply policies.yaml').count()).toBe(1);
+    await expect.poll(() => own.page.getByText('svault policies apply policies.yaml').count()).toBe(1);
     await own.expectSound('policies-empty');
   });
 
@@ -39,11 +39,11 @@ describe('the list of policies', () => {
     await own.open('/policies');
     const line = own.page.locator('main li').filter({ hasText: 'office' });
     await line.waitFor();
-    expect(await line.innerText()).toContain(
-      'Mon-Fri 09:00-17:00 Europe/London; at most 10 requests an hour',
-    );
-    expect(await line.innerText()).toContain('2 targets');
-    expect(await line.innerText()).toContain('Enabled');
+    await expect
+      .poll(() => line.innerText())
+      .toContain('Mon-Fri 09:00-17:00 Europe/London; at most 10 requests an hour');
+    await expect.poll(() => line.innerText()).toContain('2 targets');
+    await expect.poll(() => line.innerText()).toContain('Enabled');
     const other = await own.page.locator('main li').filter({ hasText: 'asleep' }).innerText();
     expect([other.includes('nothing'), other.includes('Disabled')]).toEqual([true, true]);
     await own.expectSound('policies');
@@ -72,7 +72,7 @@ describe('the list of policies', () => {
     await expect
       .poll(() => own.page.locator('main li a').allTextContents())
       .toEqual(['numbered 4', ...[0, 1, 2, 3, 4, 5, 6, 7].map((n) => `numbered 4${n}`)]);
-    await field('Name').fill('absent');
+    await field('Search').fill('absent');
     await shown('No policy has this in its name.');
     await own.page.getByRole('heading', { name: 'Policies' }).click();
 
@@ -81,7 +81,7 @@ describe('the list of policies', () => {
     await own.page.locator('body').press('j');
     await own.page.keyboard.press('Enter');
     await shown('Attached to');
-    expect(await own.heading()).toBe(HOSTILE_NAMES[0]);
+    await expect.poll(() => own.heading()).toBe(HOSTILE_NAMES[0]);
     await own.expectSound('policy-hostile');
     await button('Delete').click();
     await dialog().getByText(HOSTILE_NAMES[0]).waitFor();
@@ -153,7 +153,7 @@ describe('a policy', () => {
     await own.expectSound('policy-edit');
     await button('Save changes').click();
     await shown('The policy is saved.');
-    expect(await own.heading()).toBe('renamed');
+    await expect.poll(() => own.heading()).toBe('renamed');
     await shown('only from 193.0.0.0/16');
     await own.page.getByText('JSON', { exact: true }).click();
     await shown('"type": "max_usage"');
@@ -179,7 +179,7 @@ describe('a policy', () => {
     await expect.poll(() => own.page.locator(':focus').textContent()).toBe('Cancel');
     await own.page.keyboard.press('Enter');
     await dialog().waitFor({ state: 'detached' });
-    expect(await own.page.locator(':focus').textContent()).toBe('Delete');
+    await expect.poll(() => own.page.locator(':focus').textContent()).toBe('Delete');
     await own.page.keyboard.press('Enter');
     await inDialog('Delete').focus();
     await own.page.keyboard.press('Enter');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { HOSTILE_NAMES, useConsole } from '../support/console.ts';
 import { agentOn, grant, storeOn } from '../support/pair-agents.ts';
 import { codeOf, proxyOn } from '../support/proxy-steps.ts';
@@ -110,7 +110,6 @@ describe('Reach', () => {
 
     await dialog().getByText('1 of 1 used').waitFor();
     expect(search()).toEqual({ cell: `${agent.id}.${serviceName}` });
-    const text = (await dialog().textContent()) ?? '';
     for (const part of [
       'RESTDenied now by few uses: 1 of 1 used. Simulate',
       'MCP toolsDenied now with MCP_DISABLED. MCP is off for this agent. Turn it on',
@@ -118,10 +117,10 @@ describe('Reach', () => {
       'few uses of the credential: Number of uses',
       'Allowed hostsapi.example.com',
       'Allowed headersauthorization',
-      'MCP clients0 act as it',
+      'MCP clientsNone act as it',
       'Last usejust now, allowed',
     ])
-      expect(text).toContain(part);
+      await expect.poll(() => dialog().textContent()).toContain(part);
     const hrefs = await dialog()
       .getByRole('link')
       .evaluateAll((links) => links.map((link) => (link as unknown as { pathname: string }).pathname));
@@ -155,6 +154,7 @@ describe('Reach', () => {
     expect((await denied())[0]).toBe('NO_GRANT');
     expect((await agent.ask(serviceName)).json.code).toBe('NO_GRANT');
     await own.service.admin('POST', '/api/vault/lock');
+    onTestFinished(async () => void (await own.service.admin('POST', '/api/vault/unlock')));
     expect((await denied())[0]).toBe('VAULT_LOCKED');
     expect((await agent.ask(serviceName)).json.code).toBe('VAULT_LOCKED');
     await own.service.admin('POST', '/api/vault/unlock');
@@ -226,14 +226,13 @@ describe('Reach', () => {
     await own.page.keyboard.press('Tab');
     await own.page.keyboard.press('Tab');
     // Each leads to the end of what is loaded, and that loads more.
-    const title = () => own.page.locator(':focus').getAttribute('title');
-    while (!(await title())?.includes('→ zz-499')) {
-      const before = await title();
+    const isAtLast = async (): Promise<boolean> => {
       await own.page.keyboard.press('Control+End');
-      await expect.poll(title).not.toBe(before);
-    }
-    const rows = Number(await grid().getAttribute('aria-rowcount'));
-    expect(rows).toBeGreaterThan(200);
+      const title = await own.page.locator(':focus').getAttribute('title');
+      const rows = Number(await grid().getAttribute('aria-rowcount'));
+      return title?.includes('→ zz-499') === true && rows > 200;
+    };
+    await expect.poll(isAtLast).toBe(true);
     expect(Number(await grid().getAttribute('aria-colcount'))).toBeGreaterThan(500);
     expect(await grid().getByRole('gridcell').count()).toBeLessThan(1_500);
     expect(asked()).toBeLessThan(40);

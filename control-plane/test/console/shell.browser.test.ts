@@ -6,13 +6,13 @@ const own = useConsole();
 describe('the shell', () => {
   test('lists its keys at ?, closes the list at Escape, and gives the focus back', async () => {
     await own.open('/agents');
-    await own.page.getByRole('link', { name: 'Home' }).focus();
+    await own.screenLink('Home').focus();
     await own.page.keyboard.press('?');
     await own.page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     await own.expectSound('keyboard');
     await own.page.keyboard.press('Escape');
     await own.page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await own.page.locator(':focus').textContent()).toBe('Home');
+    await expect.poll(() => own.page.locator(':focus').textContent()).toBe('Home');
   });
 
   test('shows a new screen from its top, also where the menu covered the one before', async () => {
@@ -20,51 +20,64 @@ describe('the shell', () => {
     await own.open('/account');
     for (const screen of ['Agents', 'Policies', 'Activity']) {
       await own.page.locator('nav button').click();
-      await own.page.getByRole('link', { name: screen, exact: true }).click();
+      await own.screenLink(screen).click();
       await expect.poll(() => own.heading()).toBe(screen);
       await expect.poll(() => own.page.evaluate('document.activeElement.id')).toBe('main');
       expect(await own.page.evaluate('scrollY')).toBe(0);
     }
   });
 
+  test('marks in its menu the screen to which what is shown belongs', async () => {
+    for (const [path, screen] of [
+      ['/', 'Home'],
+      ['/agents/new', 'Agents'],
+      ['/add-credential', 'Credentials'],
+      ['/policies/simulate', 'Policies'],
+    ] as const) {
+      await own.open(path);
+      const current = own.page.locator('nav[aria-label=Screens] [aria-current=page]');
+      await expect.poll(() => current.allTextContents()).toEqual([screen]);
+    }
+  });
+
   test('signs out; where the session has ended elsewhere, leads to the sign-in page and back to the same address', async () => {
     await own.open('/agents?status=active');
-    await own.page.getByRole('link', { name: 'Home' }).waitFor();
+    await own.screenLink('Home').waitFor();
     await own.context.clearCookies();
-    await own.page.getByRole('link', { name: 'Home' }).click();
+    await own.screenLink('Home').click();
     await own.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(new URL(own.page.url()).searchParams.get('returnTo')).toBe('/');
     await own.open('/login?returnTo=%2Fagents%3Fstatus%3Dactive');
     expect(own.page.url()).toBe(own.address('/agents?status=active'));
-    await own.page.getByRole('button', { name: 'Sign out' }).click();
+    await own.button('Sign out').click();
     await own.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await own.page.goto(own.address('/agents'));
-    expect(await own.heading()).toBe('Sign in');
+    await expect.poll(() => own.heading()).toBe('Sign in');
     // The browser reports the answer that sent it to sign in.
     own.expectComplaints('status of 401');
   });
 
   test('keeps what is typed into a form when the session ends, and takes it after a sign-in in another tab', async () => {
     await own.open('/agents/new');
-    await own.page.getByLabel('Name').fill('typed before the end');
+    await own.field('Name').fill('typed before the end');
     await own.context.clearCookies();
-    await own.page.getByRole('button', { name: 'Create' }).click();
+    await own.button('Create').click();
     const alert = own.page.getByRole('alert');
     await alert.getByText('Your session has ended. What you typed is still here.').waitFor();
-    expect(await alert.getByRole('link').getAttribute('href')).toBe('/login?returnTo=%2F');
-    expect(await own.page.getByLabel('Name').inputValue()).toBe('typed before the end');
+    await expect.poll(() => alert.getByRole('link').getAttribute('href')).toBe('/login?returnTo=%2F');
+    await expect.poll(() => own.field('Name').inputValue()).toBe('typed before the end');
     await own.expectSound('session-ended');
     own.expectComplaints('status of 401');
 
     const [name = '', value = ''] = own.session.split('=');
     await own.context.addCookies([{ name, value, url: own.address('/') }]);
-    await own.page.getByRole('button', { name: 'Create' }).click();
+    await own.button('Create').click();
     await expect.poll(() => own.heading()).toBe('typed before the end is created');
   });
 
   test('starts anew where another tab has signed in as somebody else', async () => {
     await own.open('/agents');
-    await own.page.getByRole('link', { name: 'Home' }).waitFor();
+    await own.page.locator('header').getByText('@example.org').waitFor();
     const [name = '', value = ''] = (await own.sessionOf('member')).split('=');
     await own.context.addCookies([{ name, value, url: own.address('/') }]);
     await own.page.evaluate('window.dispatchEvent(new Event("visibilitychange"))');
@@ -94,12 +107,12 @@ describe('the shell', () => {
     await own.page.getByText('Signed in by').waitFor();
     const gone = '**/api/agents*';
     await own.page.route(gone, (route) => route.abort());
-    await own.page.getByRole('link', { name: 'Agents' }).click();
+    await own.screenLink('Agents').click();
     await own.page.getByRole('alert').getByText('The control plane does not answer.').waitFor();
     await own.expectSound('no-answer');
     await own.page.unroute(gone);
-    await own.page.getByRole('button', { name: 'Try again' }).click();
-    await own.page.getByRole('link', { name: 'New agent' }).waitFor();
+    await own.button('Try again').click();
+    await own.link('New agent').waitFor();
     await own.page.getByRole('alert').waitFor({ state: 'detached' });
     own.expectComplaints('ERR_FAILED');
   });
@@ -108,12 +121,12 @@ describe('the shell', () => {
     const { json } = await own.service.admin('POST', '/api/agents', { body: { name: 'read again' } });
     const { id } = json.agent;
     await own.open(`/agents/${id}?tab=settings`);
-    await own.page.getByRole('button', { name: 'Edit' }).click();
-    await own.page.getByLabel('Description').fill('typed, not saved');
+    await own.button('Edit').click();
+    await own.field('Description').fill('typed, not saved');
     await own.page.route(`**/api/agents/${id}`, (route) => route.fulfill({ status: 503, json: {} }));
     await own.page.evaluate('window.dispatchEvent(new Event("visibilitychange"))');
     await own.page.getByText('answered with status 503').waitFor();
-    expect(await own.page.getByLabel('Description').inputValue()).toBe('typed, not saved');
+    await expect.poll(() => own.field('Description').inputValue()).toBe('typed, not saved');
     own.expectComplaints('status of 503');
   });
 
@@ -122,10 +135,10 @@ describe('the shell', () => {
     await own.page.getByText('Signed in by').waitFor();
     const broken = '**/api/agents*';
     await own.page.route(broken, (route) => route.fulfill({ json: { items: [null] } }));
-    await own.page.getByRole('link', { name: 'Agents' }).click();
+    await own.screenLink('Agents').click();
     await own.page.getByRole('alert').getByText('The console made an error.').waitFor();
     await own.expectSound('own-error');
-    await own.page.getByRole('link', { name: 'Account' }).click();
+    await own.screenLink('Account').click();
     await own.page.getByText('Signed in by').waitFor();
     own.expectComplaints('TypeError', 'Minified React error');
   });

@@ -32,7 +32,7 @@ describe('binding', () => {
       await field.fill(text);
       await click('Compare the fingerprint');
       await own.page.getByText(problem).waitFor();
-      expect(await field.inputValue()).toBe(text);
+      await expect.poll(() => field.inputValue()).toBe(text);
     }
     await own.expectSound('webhook-wrong-link');
 
@@ -62,7 +62,7 @@ describe('binding', () => {
     await click('Bind webhook');
     await own.page.waitForURL(own.address('/webhook'));
     await own.page.getByText('Answers').waitFor();
-    expect(await own.page.getByText(pair.webhookUrl).count()).toBe(1);
+    await expect.poll(() => own.page.getByText(pair.webhookUrl).count()).toBe(1);
   });
 });
 
@@ -74,13 +74,13 @@ describe('the webhook', () => {
     await own.open('/webhook');
     const { json } = await own.service.admin('GET', '/api/webhook');
     await own.page.getByText('Answers').waitFor();
-    expect(await fact('Address')).toBe(own.service.pair.webhookUrl);
-    expect(await fact('Version')).toBe(json.version);
-    expect(await fact('Capabilities')).toBe(json.capabilities.join(', '));
-    expect(await fact('Key')).toBe(json.keyId);
-    expect(await fact('Latency')).toMatch(/^\d+ ms$/);
+    await expect.poll(() => fact('Address')).toBe(own.service.pair.webhookUrl);
+    await expect.poll(() => fact('Version')).toBe(json.version);
+    await expect.poll(() => fact('Capabilities')).toBe(json.capabilities.join(', '));
+    await expect.poll(() => fact('Key')).toBe(json.keyId);
+    await expect.poll(() => fact('Latency')).toMatch(/^\d+ ms$/);
     await expect.poll(() => fact('Contradictions')).toBe('None');
-    expect(await fact('Copy')).toMatch(/^(Complete|Up to date within a minute)$/);
+    await expect.poll(() => fact('Copy')).toMatch(/^(Complete|Up to date within a minute)$/);
     await own.expectSound('webhook');
   });
 
@@ -112,7 +112,7 @@ describe('the webhook', () => {
     await expect.poll(found).toBeGreaterThan(0);
     await own.open('/webhook');
     await own.page.getByText('its log was cut or rewritten').waitFor();
-    expect(await fact('Contradictions')).toContain(`just now, event ${await found()}: `);
+    await expect.poll(() => fact('Contradictions')).toContain(`just now, event ${await found()}: `);
     await own.expectSound('webhook-contradiction');
     await own.page.getByRole('link', { name: `event ${await found()}` }).click();
     await own.page.waitForURL(own.address(`/activity/${await found()}`));
@@ -125,20 +125,22 @@ describe('the webhook', () => {
       await admin('POST', '/api/agents', { body: { name: 'made while the webhook is away' } });
       await own.open('/webhook');
       await own.page.getByRole('alert').waitFor();
-      expect(await own.page.getByRole('alert').textContent()).toContain('The webhook does not answer');
+      await expect
+        .poll(() => own.page.getByRole('alert').textContent())
+        .toContain('The webhook does not answer');
       expect([await fact('State'), await fact('Latency')]).toEqual(['Does not answer', 'No answer']);
       const key = await fact('Key');
       await click('Rotate secret');
       await confirm('Rotate');
       await own.page.getByRole('alertdialog').getByText('WEBHOOK_UNAVAILABLE').waitFor();
       await own.page.keyboard.press('Escape');
-      expect(await fact('Key')).toBe(key);
+      await expect.poll(() => fact('Key')).toBe(key);
 
       clock.advance(70_000);
       await own.context.clock.setFixedTime(clock.now());
       await own.page.reload();
       await own.page.getByText('Behind since').waitFor();
-      expect(await fact('Copy')).toBe('Behind since 1 minute ago');
+      await expect.poll(() => fact('Copy')).toBe('Behind since 1 minute ago');
       await own.expectSound('webhook-gone');
     } finally {
       await pair.start('webhook');
@@ -184,7 +186,7 @@ describe('the vault lock', () => {
     await unlock().waitFor();
     expect((await agent.fetch('github')).json).toMatchObject({ code: 'VAULT_LOCKED' });
 
-    await own.page.getByRole('link', { name: 'Locked', exact: true }).click();
+    await own.link('Locked').click();
     await own.page.getByRole('heading', { name: 'Vault and webhook' }).waitFor();
     await own.expectSound('webhook-locked');
     await unlock().focus();
@@ -201,13 +203,15 @@ describe('the vault lock', () => {
     const wanted = own.page.locator(':focus').and(own.page.getByRole('button', { name, exact: true }));
     for (let presses = 0; presses < 10 && (await wanted.count()) === 0; presses++)
       await own.page.keyboard.press('Tab');
-    expect(await wanted.count()).toBe(1);
+    await expect.poll(() => wanted.count()).toBe(1);
   };
 
   test('is set by a member, who is shown nothing that they may not do', async () => {
     await own.open('/webhook', await own.sessionOf('member'));
     await own.page.getByText('Answers').waitFor();
-    expect(await own.page.locator('main').getByRole('button').allTextContents()).toEqual(['Lock the vault…']);
+    await expect
+      .poll(() => own.page.locator('main').getByRole('button').allTextContents())
+      .toEqual(['Lock the vault…']);
     await lock().click();
     await confirm('Lock');
     await own.page.getByText('Only an admin unlocks it.').waitFor();
@@ -221,7 +225,7 @@ describe('the vault lock', () => {
 
 function on(own: ReturnType<typeof useConsole>) {
   return {
-    click: (name: string) => own.page.getByRole('button', { name, exact: true }).click(),
+    click: (name: string) => own.button(name).click(),
     /** Presses the button of the window that asks. */
     confirm: (name: string) =>
       own.page.getByRole('alertdialog').getByRole('button', { name, exact: true }).click(),

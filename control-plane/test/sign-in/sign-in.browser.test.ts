@@ -26,7 +26,7 @@ async function tabTo(name: string): Promise<void> {
     .and(own.page.getByRole('button', { name }).or(own.page.getByRole('link', { name })));
   for (let presses = 0; presses < 10 && (await wanted.count()) === 0; presses++)
     await own.page.keyboard.press('Tab');
-  expect(await wanted.count()).toBe(1);
+  await expect.poll(() => wanted.count()).toBe(1);
 }
 
 describe('by password', () => {
@@ -43,7 +43,7 @@ describe('by password', () => {
     await tabTo('Sign in and set a password');
     await press('Enter');
     await fillByKeyboard(PASSWORD, `${PASSWORD}!`);
-    expect(await own.page.getByRole('alert').textContent()).toContain('differ');
+    await expect.poll(() => own.page.getByRole('alert').textContent()).toContain('differ');
     await fillByKeyboard(PASSWORD, PASSWORD);
     expect(await heading()).toBe('Your password is set');
     await own.page.getByRole('link', { name: 'the console' }).click();
@@ -55,14 +55,14 @@ describe('by password', () => {
     await press('Enter');
     expect(await heading()).toBe('Sign in');
     await fillByKeyboard('owner@example.org', 'not the password');
-    expect(await own.page.getByRole('alert').textContent()).toContain('wrong');
+    await expect.poll(() => own.page.getByRole('alert').textContent()).toContain('wrong');
 
     const login = await beginLogin(service, { client: 'svault on a build machine with a rather long name' });
     await own.page.goto(login.authorizeUrl);
     expect(await heading()).toBe('Sign in');
     await fillByKeyboard('owner@example.org', PASSWORD);
     expect(await heading()).toBe('Sign in the command line?');
-    expect(await own.page.locator('.fingerprint').textContent()).toBe(login.userCode);
+    await expect.poll(() => own.page.locator('.fingerprint').textContent()).toBe(login.userCode);
     await tabTo('Allow');
     await press('Enter');
     expect(await heading()).toBe('Paste this code');

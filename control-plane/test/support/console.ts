@@ -1,7 +1,7 @@
 import { randomToken } from '@svault/shared';
 import { type PageInTest, usePage } from '@svault/test-kit/use-page';
 import type { PairOptions } from '@svault/test-kit/pair';
-import type { Request } from 'playwright-core';
+import type { Locator, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { cookieBy } from './consent-page.ts';
 import { atItsAddress } from './page.ts';
@@ -19,6 +19,12 @@ export interface ConsoleInTest extends PageInTest {
   readonly requested: Request[];
   /** An address of the control plane. */
   address(path: string): string;
+  /** A button, a link or a field by its whole label; not one of a window that is closing. */
+  button(label: string | RegExp): Locator;
+  link(label: string): Locator;
+  field(label: string): Locator;
+  /** In the menu of screens, which are also linked elsewhere. */
+  screenLink(name: string): Locator;
   /** Opens a screen, signed in as the admin of this test unless another session is given. */
   open(path: string, session?: string): Promise<void>;
   /** Signs a new person in. @returns `name=value` of the session */
@@ -67,20 +73,30 @@ export function useConsole(options: PairOptions = {}): ConsoleInTest {
     const added = await own.service.admin('POST', '/api/members', { body: person });
     return cookieBy(own.service, added.json.link.url);
   };
+  const unlessClosing = (locator: Locator): Locator => locator.and(own.page.locator(':not([data-closed] *)'));
   return Object.assign(own, {
     address,
     sessionOf,
+    button: (label: string | RegExp) =>
+      unlessClosing(own.page.getByRole('button', { name: label, exact: true })),
+    link: (label: string) => unlessClosing(own.page.getByRole('link', { name: label, exact: true })),
+    field: (label: string) => unlessClosing(own.page.getByLabel(label, { exact: true })),
+    screenLink: (name: string) =>
+      own.page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name, exact: true }),
     open: async (path: string, session = own.session) => {
       const [name = '', value = ''] = session.split('=');
       await own.context.addCookies([{ name, value, url: address('/') }]);
       await own.page.goto(address(path));
     },
     expectSound: async (name: string) => {
+      await own.page.locator('h1').waitFor();
       await own.expectSoundAt([1280, 360], `console-${name}`);
-      expect(await own.page.locator('header .product').textContent()).toBe(
-        `svault ${new URL(own.page.url()).host}`,
-      );
-      expect(await own.page.locator('footer').textContent()).toContain(`at ${new URL(own.page.url()).host}`);
+      await expect
+        .poll(() => own.page.locator('header .product').textContent())
+        .toBe(`svault ${new URL(own.page.url()).host}`);
+      await expect
+        .poll(() => own.page.locator('footer').textContent())
+        .toContain(`at ${new URL(own.page.url()).host}`);
     },
     expectComplaints: (...parts: string[]) => {
       expect(own.complaints.filter((text) => !parts.some((part) => text.includes(part)))).toEqual([]);

@@ -1,4 +1,3 @@
-import type { Locator } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { type ConsoleInTest, useConsole } from './console.ts';
 import { type PairAgent, agentOn, storeOn } from './pair-agents.ts';
@@ -13,9 +12,6 @@ export interface PolicyScreens extends ConsoleInTest, ReturnType<typeof policySt
   /** May fetch `github`. */
   readonly agent: PairAgent;
   readonly agentName: string;
-  button(label: string): Locator;
-  link(label: string): Locator;
-  field(label: string): Locator;
   shown(text: string | RegExp): Promise<void>;
   /** What becomes of a request of the agent from an address. */
   decision(address?: string): Promise<string>;
@@ -38,9 +34,6 @@ export function usePolicyScreens(): PolicyScreens {
   });
   return Object.assign(own, {
     ...steps,
-    button: (label: string) => own.page.getByRole('button', { name: label, exact: true }),
-    link: (label: string) => own.page.getByRole('link', { name: label, exact: true }),
-    field: (label: string) => own.page.getByLabel(label, { exact: true }),
     shown: (text: string | RegExp) => own.page.getByText(text).first().waitFor(),
     decision: async (address = DUTCH) => {
       const { status, json } = await steps.askFrom(own.agent, address);

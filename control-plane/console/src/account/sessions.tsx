@@ -6,6 +6,7 @@ import { List } from '../parts/list.tsx';
 import { notify } from '../parts/notice.tsx';
 import { Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
+import { browserName } from './browser-name.ts';
 
 const route = getRouteApi('/account');
 
@@ -36,8 +37,8 @@ export function Sessions({ ofAll }: { readonly ofAll: boolean }) {
                 {KINDS[kind]}
                 {current && <span className="text-sm text-dim"> (this one)</span>}
               </p>
-              <p className="text-sm text-dim">
-                <bdi>{client}</bdi>
+              <p className="text-sm text-dim" title={client}>
+                <bdi>{kind === 'console' ? browserName(client) : client}</bdi>
               </p>
             </div>
             <div className="min-w-0 wrap-anywhere">

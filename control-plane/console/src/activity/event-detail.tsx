@@ -81,7 +81,14 @@ function factsOf(event: AuditEvent): [string, ReactNode][] {
         </>
       ),
     ],
-    ['Proxy', proxyId && <bdi>{proxyName ?? proxyId}</bdi>],
+    [
+      'Proxy',
+      proxyId && (
+        <Link to="/connect/$id" params={{ id: proxyId }}>
+          <bdi>{proxyName ?? proxyId}</bdi>
+        </Link>
+      ),
+    ],
     [
       'Credential',
       serviceName && (

@@ -14,11 +14,14 @@ export function Reason({ event }: { readonly event: AuditEvent }) {
       id="why"
       title={outcome === 'error' ? 'Why it failed' : 'Why it was denied'}
       actions={
-        isSimulable(event) && (
-          <Link to="/policies/simulate" search={{ event: String(seq) }} className="button">
-            Simulate this request
-          </Link>
-        )
+        <>
+          <Remedy event={event} />
+          {isSimulable(event) && (
+            <Link to="/policies/simulate" search={{ event: String(seq) }} className="button">
+              Simulate this request
+            </Link>
+          )}
+        </>
       }
     >
       {typeof policy === 'string' ? (
@@ -30,4 +33,43 @@ export function Reason({ event }: { readonly event: AuditEvent }) {
       )}
     </Section>
   );
+}
+
+/** The screen on which the reason is ended. */
+function Remedy({ event: { agentId, proxyId, detail } }: { readonly event: AuditEvent }) {
+  const callerId = agentId ?? proxyId;
+  switch (detail?.['code']) {
+    case 'VAULT_LOCKED':
+    case 'WEBHOOK_NOT_CONFIGURED':
+    case 'WEBHOOK_UNAVAILABLE':
+      return (
+        <Link to="/webhook" className="button">
+          Open the vault and webhook
+        </Link>
+      );
+    case 'AGENT_INACTIVE':
+    case 'NO_GRANT':
+    case 'GRANT_EXPIRED':
+    case 'MCP_DISABLED':
+      return (
+        agentId && (
+          <Link
+            to="/agents/$id"
+            params={{ id: agentId }}
+            search={detail['code'] === 'MCP_DISABLED' ? { tab: 'clients' } : {}}
+            className="button"
+          >
+            Open the agent
+          </Link>
+        )
+      );
+    case 'RATE_LIMITED':
+      return (
+        <Link to="/limits" search={callerId === undefined ? {} : { callerId }} className="button">
+          Open its limits
+        </Link>
+      );
+    default:
+      return null;
+  }
 }

@@ -57,7 +57,7 @@ export function RevealKey(props: {
       action={() => answerOf(api.POST('/api/agents/{id}/reveal-key', { params: { path: { id } } }))}
       onDone={onDone}
     >
-      <p className="text-sm text-dim">The log records who revealed it. At most 20 times an hour.</p>
+      <p className="text-sm text-dim">The audit log records who reveals the key. At most 20 times an hour.</p>
     </ActionForm>
   );
 }

@@ -18,7 +18,7 @@ export function NewAgent() {
   if (created !== undefined) return <CreatedAgent {...created} />;
   return (
     <Screen title="New agent" up={{ to: '/agents', name: 'Agents' }}>
-      <div className="card mt-4 max-w-2xl">
+      <div className="card mt-4 max-w-2xl pt-2">
         <ActionForm
           submit="Create"
           action={create}

@@ -16,7 +16,7 @@ export function NewProxy() {
   if (created !== undefined) return <CreatedProxy proxy={created.proxy} apiKey={created.key} />;
   return (
     <Screen title="New proxy" up={{ to: '/connect', name: 'Connect' }}>
-      <div className="card mt-4 max-w-2xl">
+      <div className="card mt-4 max-w-2xl pt-2">
         <ActionForm
           submit="Create"
           action={create}

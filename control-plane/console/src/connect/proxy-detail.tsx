@@ -62,7 +62,7 @@ function ProxyFacts({ proxy }: OfProxy) {
   const isAsked = serviceName !== undefined;
   const { data: credential } = useQuery({ ...credentialQuery(serviceName ?? ''), enabled: isAsked });
   return (
-    <section aria-label="Facts" className="card">
+    <section aria-label="Facts" className="card pt-2.5">
       <Facts
         facts={[
           ['Status', <ProxyStatus of={status} />],
@@ -141,7 +141,7 @@ function Use({ proxy: { id, name } }: OfProxy) {
             action={() => answerOf(api.POST('/api/proxies/{id}/reveal-key', { params: { path: { id } } }))}
             onDone={(revealed) => setKey(revealed.key)}
           >
-            <p className="text-sm text-dim">The log records who revealed it.</p>
+            <p className="text-sm text-dim">The audit log records who reveals the key.</p>
           </ActionForm>
         ) : (
           <>

@@ -28,7 +28,7 @@ export function ServerFields({ server, index }: { readonly server: RemoteServer;
         )}
       </p>
       <CheckField name={`import ${index}`} label="Import" defaultChecked />
-      <div className="grid gap-4 sm:grid-cols-2">
+      <div className="grid items-start gap-4 sm:grid-cols-2">
         <TextField name={`name ${index}`} label="Proxy" maxLength={100} defaultValue={name.trim()} />
         <TextField
           name={`serviceName ${index}`}

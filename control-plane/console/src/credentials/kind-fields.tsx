@@ -46,12 +46,12 @@ export const KIND_FIELDS: Readonly<Record<KindId, (props: FieldsProps) => ReactN
         <SelectField
           name="algorithm"
           label="Algorithm"
-          options={[['', 'As the address says, or SHA-1'], ...same('SHA1', 'SHA256', 'SHA512')]}
+          options={[['', 'SHA-1 unless given'], ...same('SHA1', 'SHA256', 'SHA512')]}
         />
         <SelectField
           name="digits"
           label="Digits"
-          options={[['', 'As the address says, or 6'], ...same('6', '7', '8')]}
+          options={[['', '6 unless given'], ...same('6', '7', '8')]}
         />
         <TextField
           name="period"

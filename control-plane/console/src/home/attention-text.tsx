@@ -5,8 +5,13 @@ import { Time } from '../parts/time.tsx';
 
 export type Item = Schemas['AttentionItem'];
 
-/** What needs attention as a sentence, and the way to where something can be done about it. */
-export function AttentionText({ item }: { readonly item: Item }): ReactNode {
+/**
+ * What needs attention as a sentence, and the way to where something can be done about it.
+ *
+ * @param props.others how many more grants of the same agent expire after this one
+ */
+export function AttentionText(props: { readonly item: Item; readonly others: number }): ReactNode {
+  const { item, others } = props;
   const { kind, since, endsAt, subject, serviceName } = item;
   const name = <bdi className="font-semibold">{subject.name ?? subject.id}</bdi>;
   switch (kind) {
@@ -63,10 +68,19 @@ export function AttentionText({ item }: { readonly item: Item }): ReactNode {
     case 'grant_expires':
       return (
         <>
-          The grant of <bdi className="font-semibold">{serviceName}</bdi> to {name} expires{' '}
+          {others === 0 ? (
+            <>
+              The grant of <bdi className="font-semibold">{serviceName}</bdi> to {name} expires{' '}
+            </>
+          ) : (
+            <>
+              {others + 1} grants to {name} expire within a day, the first,{' '}
+              <bdi className="font-semibold">{serviceName}</bdi>,{' '}
+            </>
+          )}
           <Time at={endsAt} />.{' '}
           <Link to="/agents/$id" params={{ id: subject.id }}>
-            Renew it
+            {others === 0 ? 'Renew it' : 'Renew them'}
           </Link>
         </>
       );

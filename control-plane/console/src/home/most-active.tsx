@@ -19,7 +19,7 @@ export function MostActive() {
             <Link to="/activity" search={{ agent: agent.agentId }} className="min-w-0 wrap-anywhere">
               <bdi>{agent.name ?? agent.agentId}</bdi>
             </Link>
-            <span className="tabular-nums">
+            <span className="ml-auto tabular-nums">
               {SERIES.filter(({ of }) => of !== 'accesses' && agent[of] > 0).map(({ of, name, outcome }) => (
                 <Link
                   key={of}

@@ -24,7 +24,7 @@ export function States({ overview: { webhook, vault } }: { readonly overview: Sc
           }
           note={
             vault.lockedAt === null ? (
-              'Credential requests are decided by grants and policies'
+              'Locking it denies every request at once'
             ) : (
               <>
                 Locked <Time at={vault.lockedAt} />: every credential request is denied

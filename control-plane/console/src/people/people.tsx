@@ -76,7 +76,7 @@ function PeopleOfAdmin({ me }: { readonly me: Schemas['Me'] }) {
             plain
             query={query}
             columns={['Person', 'Role', 'Since', '']}
-            rowClass="items-center gap-x-4 gap-y-1 sm:grid-cols-[minmax(0,1fr)_6rem_8rem_15rem]"
+            rowClass="items-center gap-x-4 gap-y-1 sm:grid-cols-[minmax(0,1fr)_5rem_8rem_17rem]"
             rowKey={({ id }) => id}
             row={(member) => (
               <>

@@ -19,7 +19,7 @@ export function PolicyList() {
       title="Policies"
       actions={
         <>
-          <SearchFilter name="name" label="Name" />
+          <SearchFilter name="name" label="Search" />
           <Link to="/policies/simulate" className="button">
             Simulate
           </Link>

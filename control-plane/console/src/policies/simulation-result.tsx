@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { Section } from '../parts/screen.tsx';
+import { ExactTime } from '../parts/time.tsx';
 import { CHANNEL_NAMES, DENIALS } from '../reach/denials.ts';
 import { pairsQuery } from '../reach/queries.ts';
 import type { RequestSearch } from './asked-request.ts';
@@ -57,15 +58,20 @@ const denyingIn = ({ simulation, event }: Asked): readonly RulePart[] =>
         event.detail['policy'] === policy),
   );
 
-function Decision({ simulation, event }: Asked) {
+function Decision({ simulation, event, request }: Asked) {
   const { decision, denial, at, ip, country, rules } = simulation;
+  const before = useDenialBefore(request);
   const first = rules.find(({ allowed }) => !allowed);
-  const counting = decision === 'allowed' && event ? countingIn(rules, event) : undefined;
+  const counting = decision === 'allowed' && !before && event ? countingIn(rules, event) : undefined;
   return (
-    <section aria-label="Decision" className={`card ${decision === 'denied' ? 'border-warn' : ''}`}>
+    <section aria-label="Decision" className={`card ${decision === 'denied' || before ? 'border-warn' : ''}`}>
       <p className="text-lg font-semibold">
         {decision === 'denied' ? (
           <span className="text-warn">Denied</span>
+        ) : before ? (
+          <>
+            <span className="text-warn">Denied before the policies</span>, which would allow it
+          </>
         ) : counting ? (
           <>
             <span className="text-warn">Denied then</span>
@@ -79,6 +85,11 @@ function Decision({ simulation, event }: Asked) {
           <span className="text-good">Allowed by the policies</span>
         )}
       </p>
+      {before && decision !== 'denied' && (
+        <p className="mt-1">
+          {DENIALS[before].text} <code>{before}</code>
+        </p>
+      )}
       {counting && (
         <p className="mt-1 wrap-anywhere">
           By the rule “{RULE_NAMES[counting.part.rule]}” of{' '}
@@ -93,7 +104,7 @@ function Decision({ simulation, event }: Asked) {
         </p>
       )}
       <p className="mt-1 text-sm text-dim">
-        {new Date(at).toLocaleString()}, from {ip ?? 'an unknown address'}
+        <ExactTime at={at} />, from {ip ?? 'an unknown address'}
         {ip !== null && ` (${country === null ? 'country not known' : countryName(country)})`}
       </p>
     </section>
@@ -132,16 +143,30 @@ const Line = (props: {
 );
 
 /** What is decided before policies are asked, as of now. */
-function Before({ request }: { readonly request: Asked['request'] }) {
-  const { agentId, proxyId, serviceName } = request;
+function useReach({ agentId, proxyId, serviceName }: Asked['request']) {
   const { data, isPlaceholderData } = useQuery(
     pairsQuery({
       ...(proxyId === undefined ? { agent: agentId } : { proxy: proxyId }),
       credential: serviceName,
     }),
   );
-  if (data === undefined || isPlaceholderData) return <Line what="Before policies" words="…" verdict="" />;
-  const [reach] = data.items;
+  return data === undefined || isPlaceholderData ? undefined : data.items;
+}
+
+/** With what a request is denied on every channel, whatever the policies decide. */
+function useDenialBefore(request: Asked['request']) {
+  const items = useReach(request);
+  if (items === undefined) return undefined;
+  const [reach] = items;
+  if (reach === undefined) return request.proxyId === undefined ? 'NO_GRANT' : undefined;
+  const denials = reach.channels.map(({ denial }) => denial);
+  return denials.includes(null) ? undefined : denials[0];
+}
+
+function Before({ request }: { readonly request: Asked['request'] }) {
+  const items = useReach(request);
+  if (items === undefined) return <Line what="Before policies" words="…" verdict="" />;
+  const [reach] = items;
   if (reach !== undefined)
     return reach.channels.map(({ channel, denial }) => (
       <Line

@@ -89,9 +89,10 @@ function CellFacts({ cell }: { readonly cell: Cell }) {
   const caller = useQuery(callerQuery(callerId));
   const pairs = useQuery(pairsOf(cell));
   const lastUse = useQuery(lastUseQuery(cell));
-  const error = caller.error ?? pairs.error ?? lastUse.error;
+  const overview = useQuery(overviewQuery);
+  const error = caller.error ?? pairs.error ?? lastUse.error ?? overview.error;
   if (error) return <Failure error={error} />;
-  if (!caller.data || !pairs.data || !lastUse.data || pairs.isPlaceholderData)
+  if (!caller.data || !pairs.data || !lastUse.data || !overview.data || pairs.isPlaceholderData)
     return <p className="mt-3 min-h-72 text-dim">Loading…</p>;
   const pair = pairs.data.items.find((one) => one.caller.id === callerId);
   const { agent, proxy } = caller.data;
@@ -103,7 +104,9 @@ function CellFacts({ cell }: { readonly cell: Cell }) {
   return (
     <>
       {pair && <Channels cell={cell} pair={pair} channels={pair.channels} />}
-      {!pair && agent && <WithoutGrant agent={agent} cell={cell} />}
+      {!pair && agent && (
+        <Channels cell={cell} channels={denialsWithoutGrant(agent, overview.data.vault.locked)} />
+      )}
       {!pair && proxy && (
         <p className="mt-3">
           {proxy.status === 'revoked'
@@ -122,17 +125,6 @@ function CellFacts({ cell }: { readonly cell: Cell }) {
   );
 }
 
-function WithoutGrant({
-  agent,
-  cell,
-}: {
-  readonly agent: Parameters<typeof denialsWithoutGrant>[0];
-  readonly cell: Cell;
-}) {
-  const { data } = useQuery(overviewQuery);
-  return <Channels cell={cell} channels={denialsWithoutGrant(agent, data?.vault.locked ?? false)} />;
-}
-
 /** How many sessions act as the agent, and so reach what it does. */
 function Clients({ agentId }: { readonly agentId: string }) {
   const { data } = useQuery(agentSessionsQuery(agentId, undefined));
@@ -141,8 +133,9 @@ function Clients({ agentId }: { readonly agentId: string }) {
   const { items, nextCursor } = data;
   return (
     <ClientsLink agent={agentId}>
-      {items.length}
-      {nextCursor !== undefined && ' or more'} {me?.role === 'admin' ? 'act as it' : 'of yours act as it'}
+      {items.length === 0 ? 'None' : items.length}
+      {nextCursor !== undefined && ' or more'}
+      {me?.role === 'admin' ? '' : ' of yours'} {items.length === 1 ? 'acts' : 'act'} as it
     </ClientsLink>
   );
 }

@@ -29,7 +29,7 @@ export function Pairs() {
         name="pairs"
         query={query}
         columns={[credential === undefined ? 'Credential' : 'Agent or proxy', 'Now', 'Grant', 'Policies']}
-        rowClass="gap-x-4 sm:grid-cols-[minmax(0,1fr)_9rem_10rem_minmax(0,14rem)]"
+        rowClass="gap-x-4 sm:grid-cols-[minmax(0,1fr)_9rem_12rem_minmax(0,14rem)]"
         rowKey={({ caller, credential: { serviceName } }) => `${caller.id} ${serviceName}`}
         row={(pair) => <Pair pair={pair} />}
         empty={<Nothing />}
@@ -84,12 +84,13 @@ function Pair({ pair }: { readonly pair: Reach }) {
           </span>
         )}
       </p>
-      <p className="-ml-0.5 flex items-center gap-1.5">
+      <p className="-ml-0.5 flex items-center gap-1.5 self-start">
         <StateMark state={state} />
         {STATE_NAMES[state]}
       </p>
       <p className="text-dim">{grant === null ? 'Needs none' : <GrantEnd of={grant} />}</p>
       <p className="min-w-0 text-dim wrap-anywhere">
+        {policies.length === 0 && <span className="hidden sm:inline">None</span>}
         {policies.map(({ id, name }, index) => (
           <span key={id}>
             {index > 0 && ', '}

@@ -44,7 +44,7 @@ export function Shell() {
         </p>
         <Account />
       </header>
-      <div className="mt-3 flex grow flex-col lg:grid lg:grid-cols-[11rem_minmax(0,1fr)] lg:gap-x-8">
+      <div className="mt-3 flex grow flex-col lg:grid lg:grid-cols-[13rem_minmax(0,1fr)] lg:gap-x-6">
         <Screens />
         <main id="main" ref={main} tabIndex={-1} className="grow py-5 outline-none lg:pt-1.5">
           <Outlet />
@@ -71,7 +71,8 @@ function Screens() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => setOpen(false), [path]);
   const { data: me } = useQuery(meQuery);
-  const current = SCREENS.findLast(({ to }) => path === to || path.startsWith(`${to}/`));
+  const at = path === '/add-credential' ? '/credentials' : path;
+  const current = SCREENS.findLast(({ to }) => at === to || at.startsWith(`${to}/`));
   return (
     <nav aria-label="Screens" className="border-b border-line lg:border-b-0">
       <button
@@ -90,6 +91,7 @@ function Screens() {
             <Link
               to={to}
               activeOptions={{ exact: to === '/', includeSearch: false }}
+              aria-current={to === current?.to ? 'page' : undefined}
               className="block rounded-md px-2.5 py-1.5 text-ink no-underline hover:bg-line/50 aria-[current=page]:bg-paper aria-[current=page]:font-semibold aria-[current=page]:shadow-[inset_3px_0_0_var(--accent)]"
             >
               {name}

@@ -14,7 +14,7 @@ export function VaultLock({ mayUnlock }: { readonly mayUnlock: boolean }) {
   const { locked, lockedAt } = vault;
   return (
     <section aria-labelledby="lock" className={`card ${locked ? 'border-warn' : ''}`}>
-      <div className="flex items-center justify-between gap-4">
+      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-3 sm:flex-nowrap">
         <div className="min-w-0">
           <h2 id="lock">Vault lock</h2>
           <p className={`text-lg font-semibold ${locked ? 'text-warn' : 'text-good'}`}>
