@@ -19,6 +19,6 @@ function end(problem) {
 if (!existsSync(`${root}node_modules`)) end(`its packages are not installed: run npm ci in ${root}`);
 if (!process.features.typescript)
   end(
-    `Node ${process.version} is too old for its sources. Use the one among its packages: ` +
+    `Node ${process.version} is too old for its sources, which need 22.18 or newer. Use the one among its packages: ` +
       `${fromHere(`${root}node_modules/.bin/node`)} ${fromHere(process.argv[1] ?? '')}`,
   );

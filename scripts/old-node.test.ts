@@ -26,7 +26,7 @@ test.each(STARTED)('%s says in one line that Node is too old, and which one to u
   const { status, stdout, stderr } = started(ROOT, file);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toBe(
-    `svault: Node ${process.version} is too old for its sources. ` +
+    `svault: Node ${process.version} is too old for its sources, which need 22.18 or newer. ` +
       `Use the one among its packages: node_modules/.bin/node ${file}\n`,
   );
 });

@@ -9,6 +9,7 @@ import { createRefreshScheduler } from './refresh/scheduler.ts';
 import { evictExpiredSignIns } from './sign-in/expired-sign-ins.ts';
 import { createAuditDelivery } from './webhook/audit-delivery.ts';
 import { createAuditShipper } from './webhook/audit-shipper.ts';
+import { createMissedUses, createMissedUsesRecovery } from './webhook/missed-uses.ts';
 import { createRotationCompletion } from './webhook/key-rotation.ts';
 import { createOutageProber } from './webhook/outage-prober.ts';
 
@@ -36,7 +37,13 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const holdsLease = (): Promise<boolean> => leaderLease.acquire();
   const refreshScheduler = createRefreshScheduler({ ...context, holdsLease, random: Math.random });
   const prober = createOutageProber({ ...context, tracker: status, outages, links });
-  const destination = createAuditDelivery({ links, webhook, unitOfWork, clock });
+  // On PostgreSQL an event is on the disk once it is committed, so no call is sent before.
+  const missedUses =
+    config.database.kind === 'sqlite'
+      ? createMissedUses({ links, log, webhook, unitOfWork, clock, logger })
+      : undefined;
+  const recovery = missedUses && createMissedUsesRecovery({ links, missedUses, clock, logger });
+  const destination = createAuditDelivery({ links, webhook, unitOfWork, missedUses, clock });
   const shipper = createAuditShipper({ log, destination, clock, logger });
   const completion = createRotationCompletion({ ...context, links });
   const retention = days === undefined ? undefined : createAuditRetention({ ...context, log, days });
@@ -57,6 +64,8 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
     each('webhook probes', 200, prober.tick),
     each('ended limits', 1_000, async () => context.evictExpiredLimits()),
     once('audit shipping', 250, shipper.ship),
+    // Not at once: a webhook that starts together with this process would count as offline.
+    ...(recovery === undefined ? [] : [once('missed uses', 5_000, recovery.run)]),
     once('key rotation', 5_000, completion.run),
     once('proxy removals', 1_000, createProxyConfigRemoval(context).run),
     once('ended sign-ins', 60_000, () => evictExpiredSignIns(stores, clock)),
@@ -68,6 +77,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const end = async (): Promise<void> => {
     retention?.stop();
     counting.stop();
+    recovery?.stop();
     const ended = Promise.all([refreshScheduler.stop(), prober.stop(), ...jobs.map((job) => job.stop())]);
     await Promise.race([ended, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
     await shipper.stop();

@@ -39,7 +39,7 @@ beforeAll(async () => {
   pair = await startPair({ dir: dir.path, env });
   while (keys.length < CALLERS) {
     const made = await pair.admin.call<{ agent: { id: string }; apiKey: string }>('POST', '/api/agents', {
-      name: 'caller',
+      name: `caller ${keys.length}`,
     });
     await pair.admin.call('POST', `/api/agents/${made.agent.id}/grants`, {
       allowMissing: true,

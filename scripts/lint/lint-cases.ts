@@ -210,6 +210,7 @@ export const IMPORT_CASES: readonly ImportCase[] = [
 const ARROWS = 'svault(arrows)';
 const SURFACE = 'svault(public-surface)';
 const NAMES = 'svault(telling-names)';
+const READS = 'svault(retried-reads)';
 
 /** Files with their code that a rule must refuse, or that must pass. */
 const casesOf = (
@@ -247,6 +248,14 @@ export const CODE_CASES: readonly CodeCase[] = [
   ...casesOf(NAMES, {
     'cli/src/helpers.ts': `export const a = 1;`,
     'cli/src/services/a.ts': `export const a = 1;`,
+  }),
+  ...casesOf(READS, {
+    'cli/test/count.browser.test.ts': `expect(await page.getByText('a').count()).toBe(1);`,
+    'cli/test/text.browser.test.ts': `expect(await page.locator('h1').textContent()).toContain('a');`,
+  }),
+  ...casesOf(undefined, {
+    'cli/test/none.browser.test.ts': `expect(await page.getByText('a').count()).toBe(0);`,
+    'cli/test/retried.browser.test.ts': `await expect.poll(() => page.getByText('a').count()).toBe(1);`,
   }),
   ...casesOf('import(no-cycle)', {
     'cli/src/cycle-a.ts': `import { b } from './cycle-b.ts';\nexport const a = (): number => b();`,

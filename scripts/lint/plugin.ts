@@ -10,6 +10,12 @@ interface Node {
   readonly source?: Node | null;
   readonly value?: unknown;
   readonly specifiers?: readonly Specifier[];
+  readonly name?: string;
+  readonly object?: Node;
+  readonly property?: Node;
+  readonly callee?: Node;
+  readonly argument?: Node;
+  readonly arguments?: readonly Node[];
 }
 interface Specifier {
   readonly type: string;
@@ -107,8 +113,39 @@ const tellingNames = {
   },
 };
 
+/** What a locator of Playwright reads at once, whatever the page is about to show. */
+const READ_AT_ONCE =
+  /^(count|is[A-Z]\w+|(all)?[iI]nnerTexts?|(all)?[tT]extContents?|inputValue|getAttribute)$/;
+
+/** A page answers when it is ready: a test of a browser tries what it expects until it holds. */
+const retriedReads = {
+  create(context: Context): object {
+    if (!context.filename.endsWith('.browser.test.ts')) return {};
+    return {
+      CallExpression(node: Node): void {
+        const { object: expected, property: matcher } = node.callee ?? {};
+        const read = expected?.callee?.name === 'expect' ? expected.arguments?.[0]?.argument : undefined;
+        const name = read?.callee?.property?.name ?? '';
+        const wanted = node.arguments?.[0]?.value;
+        // Nothing (yet) there needs no patience.
+        if (!READ_AT_ONCE.test(name) || wanted === 0 || wanted === false || matcher?.name === 'toBeLessThan')
+          return;
+        context.report({
+          node,
+          message: `Read by \`await expect.poll(() => ….${name}(…))\`: pages fill late.`,
+        });
+      },
+    };
+  },
+};
+
 // oxlint-disable-next-line import/no-default-export -- oxlint reads a plugin from its default export
 export default {
   meta: { name: 'svault' },
-  rules: { arrows, 'public-surface': publicSurface, 'telling-names': tellingNames },
+  rules: {
+    arrows,
+    'public-surface': publicSurface,
+    'telling-names': tellingNames,
+    'retried-reads': retriedReads,
+  },
 };

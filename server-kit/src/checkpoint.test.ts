@@ -18,7 +18,7 @@ beforeEach(() => {
   db = openPlain(join(folder, 'a.db'));
   log = `${db.name}-wal`;
   db.exec('CREATE TABLE notes (text TEXT) STRICT');
-  const checkpoints = startCheckpoints(db.name);
+  const checkpoints = startCheckpoints(db.name, { workerQuietRounds: 1 });
   onTestFinished(async () => {
     await checkpoints.stop();
     db.close();

@@ -6,14 +6,19 @@ import Database from 'better-sqlite3';
 const INTERVAL_MS = 250;
 /** A log up to here, SQLite's own 1,000 pages, stays as it is while it grows: a worker takes 17 MB, and a sync for each round. */
 const MAX_SMALL_LOG_BYTES = 4 * 1024 * 1024;
-/** After 10 seconds without a commit a small log is moved at once, which takes a few milliseconds. */
+/** After 10 seconds without a commit a small log is moved at once, which takes a few milliseconds, and a worker ends. */
 const QUIET_ROUNDS = 40;
 
 /**
  * Checkpoints the WAL: a large one in a worker thread, so that no request waits for it, until it is empty; a small one here, once
  * nothing is written any more.
+ *
+ * @param options.workerQuietRounds rounds without a commit after which a worker ends
  */
-export function startCheckpoints(databasePath: string): { stop(): Promise<void> } {
+export function startCheckpoints(
+  databasePath: string,
+  { workerQuietRounds = QUIET_ROUNDS } = {},
+): { stop(): Promise<void> } {
   const log = `${databasePath}-wal`;
   let running: { readonly worker: Worker; readonly ended: Promise<void> } | undefined;
   let writtenMs = 0;
@@ -32,7 +37,7 @@ export function startCheckpoints(databasePath: string): { stop(): Promise<void> 
   };
   const start = (): typeof running => {
     const worker = new Worker(new URL('./checkpoint-worker.mjs', import.meta.url), {
-      workerData: { databasePath, intervalMs: INTERVAL_MS },
+      workerData: { databasePath, intervalMs: INTERVAL_MS, quietRounds: workerQuietRounds },
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
     });

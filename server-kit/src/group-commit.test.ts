@@ -213,3 +213,44 @@ describe('a sync that fails', () => {
     expect([db.inTransaction, count()]).toEqual([false, 1]);
   });
 });
+
+describe('begin', () => {
+  it('tells of the commit before the sync, and of the disk after it', async () => {
+    const disk = slowDisk();
+    const group = createGroupCommit(db, disk);
+    const { committed, durable } = group.begin(put);
+    let isDurable = false;
+    const known = durable.then(() => (isDurable = true));
+    expect(await committed).toBe(1);
+    expect(count()).toBe(1);
+    const done = await disk.syncing();
+    await nextTurn();
+    expect(isDurable).toBe(false);
+    done(null);
+    expect(await known).toBe(true);
+  });
+
+  it('rejects both where the work throws, and commits the others of its group', async () => {
+    const group = createGroupCommit(db);
+    const failed = group.begin(() => {
+      throw new Error('no');
+    });
+    const other = group.begin(put);
+    await expect(failed.committed).rejects.toThrow('no');
+    await expect(failed.durable).rejects.toThrow('no');
+    expect(await other.committed).toBe(1);
+    await other.durable;
+  });
+
+  it('rejects where the sync fails, after the commit was told of; later ones are not committed', async () => {
+    const disk = slowDisk();
+    const group = createGroupCommit(db, disk);
+    const { committed, durable } = group.begin(put);
+    expect(await committed).toBe(1);
+    const next = group.begin(put);
+    (await disk.syncing())(EIO);
+    await expect(durable).rejects.toThrow(StorageFailure);
+    await expect(next.committed).rejects.toThrow(StorageFailure);
+    expect(count()).toBe(1);
+  });
+});

@@ -12,6 +12,11 @@ export interface GroupCommit {
 }
 
 export interface SqliteGroupCommit extends GroupCommit {
+  /**
+   * `run` in two steps. After `committed` the work has its place among all changes, and the end of this process does not
+   * undo it; a power cut may until `durable`. Where the work or its commit fails, both reject.
+   */
+  begin<T>(work: () => T): { readonly committed: Promise<T>; readonly durable: Promise<void> };
   /** Resolves when all that is committed by now, and so can be read, is on the disk; undefined where it is already. */
   synced(): Promise<void> | undefined;
   /** Before the database closes. A sync under way still settles its group. */
@@ -20,6 +25,7 @@ export interface SqliteGroupCommit extends GroupCommit {
 
 interface Job {
   readonly work: () => unknown;
+  readonly onCommit?: (value: unknown) => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -82,8 +88,10 @@ export function createGroupCommit(
     } catch (error) {
       return rejectAll(jobs, error);
     }
-    if (outcomes.every((outcome) => 'error' in outcome)) settle(outcomes);
-    else sync(outcomes);
+    if (outcomes.every((outcome) => 'error' in outcome)) return settle(outcomes);
+    sync(outcomes);
+    if (failure !== undefined) return;
+    for (const outcome of outcomes) if ('value' in outcome) outcome.job.onCommit?.(outcome.value);
   };
 
   const commitJobs = (jobs: readonly Job[]): readonly Outcome[] => {
@@ -131,12 +139,31 @@ export function createGroupCommit(
     onSyncFailure?.(failure);
   };
 
+  const add = (job: Job): void => {
+    queue.push(job);
+    schedule();
+  };
+
   return {
     run: <T>(work: () => T): Promise<T> =>
-      new Promise<T>((resolve, reject) => {
-        queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
-        schedule();
-      }),
+      new Promise<T>((resolve, reject) =>
+        add({ work, resolve: resolve as (value: unknown) => void, reject }),
+      ),
+    begin: <T>(work: () => T) => {
+      const committed = Promise.withResolvers<T>();
+      const durable = Promise.withResolvers<void>();
+      durable.promise.catch(() => undefined);
+      add({
+        work,
+        onCommit: committed.resolve as (value: unknown) => void,
+        resolve: () => durable.resolve(),
+        reject: (reason) => {
+          committed.reject(reason);
+          durable.reject(reason);
+        },
+      });
+      return { committed: committed.promise, durable: durable.promise };
+    },
     synced: () => syncing?.promise ?? (failure === undefined ? undefined : Promise.reject(failure)),
     close: () => {
       isClosed = true;

@@ -1,13 +1,14 @@
+import type { Ending } from '@svault/shared';
 import { once } from 'node:events';
 import { type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { disconnectSignal } from './streamed-response.ts';
+import { abortOnDisconnect } from './streamed-response.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-let heard: (exchange: { readonly res: ServerResponse; readonly gone: AbortSignal }) => void;
-const server = createServer((_req, res) => heard({ res, gone: disconnectSignal(res) }));
+let heard: (exchange: { readonly res: ServerResponse; readonly gone: Ending }) => void;
+const server = createServer((_req, res) => heard({ res, gone: abortOnDisconnect(res) }));
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -28,18 +29,18 @@ async function ask(count: number) {
   await all;
   return { socket, exchanges };
 }
-const aborted = async (signal: AbortSignal): Promise<void> => {
-  if (!signal.aborted) await once(signal, 'abort');
+const aborted = async (gone: Ending): Promise<void> => {
+  if (!gone.aborted) await new Promise<void>((resolve) => gone.addEventListener('abort', resolve));
 };
 
-it('disconnectSignal aborts for a response in progress, and for those pipelined behind it', async () => {
+it('abortOnDisconnect aborts for a response in progress, and for those pipelined behind it', async () => {
   const { socket, exchanges } = await ask(3);
   exchanges[0]?.res.write('begun');
   socket.destroy();
   await Promise.all(exchanges.map(({ gone }) => aborted(gone)));
 });
 
-it('disconnectSignal does not abort after a whole response', async () => {
+it('abortOnDisconnect does not abort after a whole response', async () => {
   const { socket, exchanges } = await ask(1);
   const [exchange] = exchanges;
   exchange?.res.end('whole');

@@ -1,3 +1,4 @@
+import { Ending } from '@svault/shared';
 import type { ServerResponse } from 'node:http';
 
 /** A `standing` event stream may end at any time (MCP specification); an `answering` one has a result to bring. */
@@ -25,15 +26,13 @@ export function markEventStream(
 export const eventStreamOf = (res: ServerResponse): EventStream | undefined => streams.get(res);
 
 /**
- * A controller of what is done for a response, aborted when the client disconnects before it has the whole of it; a pipelined one
+ * The end of what is done for a response, aborted when the client disconnects before it has the whole of it; a pipelined one
  * included.
  */
-export function abortOnDisconnect(res: ServerResponse): AbortController {
-  const ending = new AbortController();
+export function abortOnDisconnect(res: ServerResponse): Ending {
+  const ending = new Ending();
   res.once('close', () => {
     if (!res.writableFinished) ending.abort();
   });
   return ending;
 }
-
-export const disconnectSignal = (res: ServerResponse): AbortSignal => abortOnDisconnect(res).signal;

@@ -71,6 +71,10 @@ export function timeOrderedToken(nowMs: number): string {
   return encodeAndErase(at, ORDERED_BYTES);
 }
 
+/** The time in a token of `timeOrderedToken`, in milliseconds since 1970. */
+export const timeOfToken = (token: string): number =>
+  Buffer.from(token.slice(0, (TIME_BYTES * 4) / 3), 'base64url').readUIntBE(0, TIME_BYTES);
+
 /** @returns where in the pool unused random bytes begin */
 function drawn(bytes: number): number {
   if (poolUsed + bytes > POOL_BYTES) {

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey, newTimeOrderedId } from './ids.ts';
+import {
+  hashKey,
+  isId,
+  isWellFormedKey,
+  keyDisplayPrefix,
+  newId,
+  newKey,
+  newTimeOrderedId,
+  timeOfId,
+} from './ids.ts';
 
 describe('ids', () => {
   it('have the prefix of their kind', () => {
@@ -54,5 +63,6 @@ describe('time-ordered ids', () => {
     expect(ids.every((id) => isId('evt', id))).toBe(true);
     expect(new Set(ids.map((id) => id.slice(0, 12))).size).toBe(1);
     expect(new Set(ids).size).toBe(100);
+    expect(new Set(ids.map(timeOfId))).toEqual(new Set([Date.UTC(2026, 10, 20)]));
   });
 });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { randomToken, timeOrderedToken } from './bytes.ts';
+import { randomToken, timeOfToken, timeOrderedToken } from './bytes.ts';
 
 /** Prefixes of ids, one for each kind of resource. */
 export type IdPrefix =
@@ -44,6 +44,11 @@ export function newId<P extends IdPrefix>(prefix: P): Id<P> {
 /** A new id for frequent rows: the prefix, the time, and 80 random bits. */
 export function newTimeOrderedId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   return `${prefix}_${timeOrderedToken(nowMs)}` as Id<P>;
+}
+
+/** When a time-ordered id was made, in milliseconds since 1970. Of any other id it tells nothing. */
+export function timeOfId(id: Id<IdPrefix>): number {
+  return timeOfToken(id.slice(id.indexOf('_') + 1));
 }
 
 /** Whether a text has the form of an id of this kind. Says nothing about whether the thing exists. */

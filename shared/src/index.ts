@@ -12,9 +12,20 @@ export {
 } from './bytes.ts';
 export { ManualClock, formatTime, parseTime, systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';
+export { Ending } from './ending.ts';
+export type { EndSignal } from './ending.ts';
 export { AppError, WEBHOOK_ERROR_STATUS, isWebhookErrorCode } from './errors.ts';
 export type { WebhookErrorCode } from './errors.ts';
-export { hashKey, isId, isWellFormedKey, keyDisplayPrefix, newId, newKey, newTimeOrderedId } from './ids.ts';
+export {
+  hashKey,
+  isId,
+  isWellFormedKey,
+  keyDisplayPrefix,
+  newId,
+  newKey,
+  newTimeOrderedId,
+  timeOfId,
+} from './ids.ts';
 export type { Id, IdPrefix, KeyPrefix } from './ids.ts';
 export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
 export type { JsonRefusalReason } from './json.ts';

@@ -61,7 +61,7 @@ export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
  * @param pairs name and value, as received
  */
 export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
-  return endToEnd(pairs).filter(([name]) => REQUEST_FIELDS.has(name) || name.startsWith(REQUEST_PREFIX));
+  return endToEnd(pairs, (name) => REQUEST_FIELDS.has(name) || name.startsWith(REQUEST_PREFIX));
 }
 
 /**
@@ -70,8 +70,9 @@ export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, valu
  * @param pairs name and value, as received
  */
 export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
-  return endToEnd(pairs).filter(
-    ([name]) =>
+  return endToEnd(
+    pairs,
+    (name) =>
       !WITHHELD_FIELDS.has(name) &&
       !name.endsWith(WITHHELD_SUFFIX) &&
       !WITHHELD_PREFIXES.some((prefix) => name.startsWith(prefix)),
@@ -101,15 +102,16 @@ export function isFieldValue(text: string): boolean {
   return FIELD_VALUE.test(text);
 }
 
-function endToEnd(pairs: HeaderPairs): [name: string, value: string][] {
-  const fields = pairs.map(([name, value]): [string, string] => [name.toLowerCase(), value]);
-  const named = new Set(
-    fields
-      .filter(([name]) => name === 'connection')
-      .flatMap(([, value]) => value.split(','))
-      .map((option) => option.trim().toLowerCase()),
-  );
-  return fields.filter(([name]) => !named.has(name));
+function endToEnd(pairs: HeaderPairs, travels: (name: string) => boolean): [name: string, value: string][] {
+  const fields: [string, string][] = [];
+  const options: string[] = [];
+  for (const [received, value] of pairs) {
+    const name = received.toLowerCase();
+    if (name === 'connection') options.push(...value.split(',').map((option) => option.trim().toLowerCase()));
+    else if (travels(name)) fields.push([name, value]);
+  }
+  const named = new Set(options);
+  return named.size === 0 ? fields : fields.filter(([name]) => !named.has(name));
 }
 
 /** PROTOCOL.md section 5.6: the marker for the credential in a template's value, in either spelling. */

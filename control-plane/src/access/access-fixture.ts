@@ -91,6 +91,8 @@ abstract class PipelineFixture<Subject extends CallerSubject> {
   offlineForSeconds = 0;
   /** Runs once in place of the write of an allowed access, whose precondition then fails. */
   meanwhile: (() => void) | undefined;
+  /** Of uses of proxies that are committed. */
+  durable: Promise<void> = Promise.resolve();
 
   /** The fakes that were called, in order. */
   readonly calls: string[] = [];
@@ -110,6 +112,8 @@ abstract class PipelineFixture<Subject extends CallerSubject> {
       this.events.push(event);
       return true;
     },
+    commit: async (event, options) =>
+      (await this.#audit.record(event, options)) ? { durable: this.durable } : undefined,
   };
   readonly #denials = createDenialCounter({ audit: this.#audit, clock: this.clock });
   readonly #limiter: Limiter = {

@@ -140,3 +140,23 @@ it('a malformed key is denied without a call', async () => {
   expect(await fixture.access.decide(request)).toMatchObject({ denial: { code: 'INVALID_KEY' } });
   expect(fixture.calls).toEqual([]);
 });
+
+describe('a use that is committed and not on the disk yet', () => {
+  it('is allowed, and says when it is on the disk', async () => {
+    const synced = Promise.withResolvers<void>();
+    fixture.durable = synced.promise;
+    const decision = await fixture.decide();
+    expect(decision.outcome).toBe('use');
+    synced.resolve();
+    if (decision.outcome === 'use') await decision.durable;
+  });
+
+  it('is not allowed before where it is a lifetime use, and takes no stream where the disk fails', async () => {
+    const uses = [{ targetType: 'proxy', targetId: 'prx_1', ruleId: 'rul_1', limit: 1 }] as const;
+    fixture.policy = { allowed: true, rates: [], uses };
+    fixture.durable = Promise.reject(new Error('the disk fails'));
+    await expect(fixture.decide()).rejects.toThrow('the disk fails');
+    fixture.durable = Promise.resolve();
+    expect(await fixture.answer()).toBe('use');
+  });
+});

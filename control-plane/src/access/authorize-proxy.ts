@@ -1,3 +1,4 @@
+import type { CommittedEvent } from '../audit/audit-writer.ts';
 import { ApiError } from '../core/errors.ts';
 import type { LifetimeUse } from '../core/policy.ts';
 import { usageWithout } from '../policies/evaluate.ts';
@@ -61,16 +62,21 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     if (retryAfterSeconds > 0) return deny({ code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
     const stream = streams.open(subject);
     if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
-    let isRecorded = false;
+    let recorded: CommittedEvent | undefined;
     try {
-      isRecorded = await audit.record(proxyEvent(subject, { outcome: 'success', origin }), {
+      recorded = await audit.commit(proxyEvent(subject, { outcome: 'success', origin }), {
         touchCaller: isStale(subject, clock.now()),
         onlyIf: { accountRevision, expiresAt: null, uses },
       });
+      // A power cut must not give a lifetime use back.
+      if (uses.length > 0) await recorded?.durable;
+    } catch (error) {
+      recorded = undefined;
+      throw error;
     } finally {
-      if (!isRecorded) stream.close();
+      if (recorded === undefined) stream.close();
     }
-    return isRecorded ? ({ outcome: 'use', use, stream, uses } as const) : undefined;
+    return recorded && ({ outcome: 'use', use, stream, uses, durable: recorded.durable } as const);
   }
 
   /** @throws ApiError UNAVAILABLE where the proxy's settings or the webhook are others than the use was decided with */
@@ -100,7 +106,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
         conclude: (subject, { uses }) => authorizeUse(subject, uses, { origin, denials }),
       });
       if (decision.outcome === 'denied') return decision;
-      const { outcome, use, stream, uses } = decision;
+      const { outcome, use, stream, uses, durable } = decision;
       const recheck = async (): Promise<Denial | undefined> => {
         const again = await runPipeline(dependencies, denials, {
           ...steps,
@@ -112,7 +118,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
         });
         return again.outcome === 'denied' ? again.denial : undefined;
       };
-      return { outcome, use, stream, recheck };
+      return { outcome, use, stream, durable, recheck };
     },
     admit: async (keyHash, bytes, origin) => {
       const denials = denialsOf(origin);

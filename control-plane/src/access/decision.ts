@@ -150,11 +150,16 @@ export interface SessionProxy {
 
 export type ProxyDecision =
   | Denied
-  /** Recorded; the caller closes `stream` at the end of the exchange. */
+  /** Committed to the log; the caller closes `stream` at the end of the exchange. */
   | {
       readonly outcome: 'use';
       readonly use: ProxyUse;
       readonly stream: OpenStream;
+      /**
+       * Resolves when the event is on the disk: nothing of an answer goes out before. Rejects with ApiError
+       * AUDIT_UNAVAILABLE.
+       */
+      readonly durable: Promise<void>;
       /**
        * Decides again about a use that has waited for the webhook. What was counted is not counted again.
        *

@@ -1,3 +1,4 @@
+import type { Ending } from '@svault/shared';
 import { type ProxyAccessStore, type ProxySubject, inactivity, webhookOf } from './subject.ts';
 import { type Denial, type ProxyUse, plainDenial } from './decision.ts';
 
@@ -17,17 +18,16 @@ interface OngoingUse {
 export interface OngoingUses {
   /**
    * @param keyHash of the presented key
-   * @param ending of the exchange, aborted when the use is no longer allowed; no signal of its own, since
-   *   `AbortSignal.any` keeps what it joins until a full collection
+   * @param ending of the exchange, aborted when the use is no longer allowed
    */
-  begin(keyHash: string, use: ProxyUse, ending: AbortController): OngoingUse;
+  begin(keyHash: string, use: ProxyUse, ending: Pick<Ending, 'abort'>): OngoingUse;
   /** Checks every use of this process, with one read per key, and ends those that are no longer allowed. */
   endWithdrawn(): Promise<void>;
 }
 
 interface Entry {
   readonly use: ProxyUse;
-  readonly ending: AbortController;
+  readonly ending: Pick<Ending, 'abort'>;
   denial: Denial | undefined;
 }
 

@@ -27,7 +27,11 @@ export function createDenialRecorder<Subject extends CallerSubject>(
     denial: Denial,
     origin: RequestOrigin,
   ) => NewAuditEvent,
-  options: { readonly audit: AuditWriter; readonly denials: DenialCounter; readonly clock: Clock },
+  options: {
+    readonly audit: Pick<AuditWriter, 'record'>;
+    readonly denials: DenialCounter;
+    readonly clock: Clock;
+  },
 ) {
   const { audit, denials, clock } = options;
 

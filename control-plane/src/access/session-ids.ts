@@ -5,9 +5,12 @@ const NAME = 'mcp-session-id';
 /** HMAC-SHA256 truncated to half its length (RFC 2104 section 5). */
 const MAC_BYTES = 16;
 
-type Field = [name: string, value: string];
-type Fields = readonly Readonly<Field>[];
+type Field = readonly [name: string, value: string];
+type Fields = readonly Field[];
 type Holder = Pick<ProxySubject, 'proxyId' | 'upstreamUrl'>;
+
+/** By its length first: each field of each request is looked at. */
+const isSessionId = ([name]: Field): boolean => name.length === NAME.length && name.toLowerCase() === NAME;
 
 export type SessionIds = ReturnType<typeof createSessionIds>;
 
@@ -33,22 +36,25 @@ export function createSessionIds(key: Uint8Array) {
   };
   return {
     /** Translates the upstream's headers for the client. */
-    bind: (holder: Holder, fields: Fields): Field[] =>
-      fields.map(([name, value]) =>
-        name.toLowerCase() === NAME
-          ? [name, `${value}.${macOf(holder, value).toString('base64url')}`]
-          : [name, value],
-      ),
+    bind: (holder: Holder, fields: Fields): Fields =>
+      fields.some(isSessionId)
+        ? fields.map((field) =>
+            isSessionId(field)
+              ? [field[0], `${field[1]}.${macOf(holder, field[1]).toString('base64url')}`]
+              : field,
+          )
+        : fields,
     /** Translates the client's headers for the upstream. @returns undefined for a session of another proxy */
-    open: (holder: Holder, received: Fields): Field[] | undefined => {
+    open: (holder: Holder, received: Fields): Fields | undefined => {
+      const bound = received.filter(isSessionId);
+      if (bound.length === 0) return received;
       // An empty value names no session, and is not forwarded.
-      const fields = received.filter(([name, value]) => name.toLowerCase() !== NAME || value !== '');
-      const ids = fields
-        .filter(([name]) => name.toLowerCase() === NAME)
-        .map(([, value]) => opened(holder, value));
+      const ids = bound.filter(([, value]) => value !== '').map(([, value]) => opened(holder, value));
       // Of two, the upstream might use either.
       if (ids.length > 1 || ids.includes(undefined)) return undefined;
-      return fields.map(([name, value]) => [name, name.toLowerCase() === NAME ? (ids[0] ?? '') : value]);
+      return received.flatMap((field): Fields =>
+        !isSessionId(field) ? [field] : field[1] === '' ? [] : [[field[0], ids[0] ?? '']],
+      );
     },
   };
 }

@@ -26,6 +26,12 @@ export interface AccessPrecondition {
 export const isExpired = ({ onlyIf }: AuditEntry, now: string): boolean =>
   onlyIf !== undefined && onlyIf.expiresAt !== null && onlyIf.expiresAt <= now;
 
+/** An event that is committed: every later change comes after it, and it survives the end of this process. */
+export interface CommittedEvent {
+  /** Resolves when the event is on the disk, and so survives a power cut too. */
+  readonly durable: Promise<void>;
+}
+
 /** Makes entries durable. */
 export interface AuditCommit {
   /**
@@ -34,6 +40,12 @@ export interface AuditCommit {
    * @returns false where its precondition failed: then nothing was written
    */
   write(entry: AuditEntry): Promise<boolean>;
+  /**
+   * The same, without waiting for the disk.
+   *
+   * @returns undefined where its precondition failed: then nothing was written
+   */
+  commit(entry: AuditEntry): Promise<CommittedEvent | undefined>;
 }
 
 /** Writes to the log on the hot path. */
@@ -46,10 +58,20 @@ export interface AuditWriter {
    * @returns whether it was written; false only where its precondition failed
    * @throws ApiError `AUDIT_UNAVAILABLE` when it could not be written: no audit row, no ticket
    */
-  record(
-    event: NewAuditEvent,
-    options?: { readonly touchCaller?: boolean; readonly onlyIf?: AccessPrecondition },
-  ): Promise<boolean>;
+  record(event: NewAuditEvent, options?: RecordOptions): Promise<boolean>;
+  /**
+   * Resolves when the event is committed, which may be before it is on the disk. The answer that it reports waits for
+   * `durable`.
+   *
+   * @returns undefined where its precondition failed; `durable` rejects with `AUDIT_UNAVAILABLE`
+   * @throws ApiError `AUDIT_UNAVAILABLE` when it could not be written: then it is not in the log
+   */
+  commit(event: NewAuditEvent, options?: RecordOptions): Promise<CommittedEvent | undefined>;
+}
+
+interface RecordOptions {
+  readonly touchCaller?: boolean;
+  readonly onlyIf?: AccessPrecondition;
 }
 
 /** Seconds after which a caller may try again when the log could not be written. */
@@ -68,12 +90,21 @@ export function createAuditWriter(options: {
   const { log, logger } = options;
   /** Events of one transaction fail by one error, which is logged once. */
   let logged: unknown;
+  const fail = (cause: unknown): never => {
+    if (cause !== logged) logger.error({ err: cause }, 'the audit log could not be written');
+    logged = cause;
+    throw auditUnavailable(cause);
+  };
   return {
     record: (event, { touchCaller = false, onlyIf } = {}) =>
-      log.write({ event, touchCaller, onlyIf }).catch((cause: unknown) => {
-        if (cause !== logged) logger.error({ err: cause }, 'the audit log could not be written');
-        logged = cause;
-        throw auditUnavailable(cause);
-      }),
+      log.write({ event, touchCaller, onlyIf }).catch(fail),
+    commit: async (event, { touchCaller = false, onlyIf } = {}) => {
+      const committed = await log.commit({ event, touchCaller, onlyIf }).catch(fail);
+      if (committed === undefined) return undefined;
+      const durable = committed.durable.catch(fail);
+      // The caller may have ended before the disk has failed.
+      durable.catch(() => undefined);
+      return { durable };
+    },
   };
 }

@@ -24,7 +24,10 @@ const ANY_MINUTE = -1;
 const callerAndCode = ({ agentId, proxyId, userId, detail }: NewAuditEvent): string =>
   `${agentId ?? proxyId ?? userId} ${String(detail?.['code'])}`;
 
-export function createDenialCounter(options: { readonly audit: AuditWriter; readonly clock: Clock }) {
+export function createDenialCounter(options: {
+  readonly audit: Pick<AuditWriter, 'record'>;
+  readonly clock: Clock;
+}) {
   const { audit, clock } = options;
   const buckets = new Map<string, Bucket>();
 

@@ -1,4 +1,4 @@
-import type { HeaderPairs, ProxyMethod, WebhookErrorCode } from '@svault/shared';
+import type { EndSignal, HeaderPairs, ProxyMethod, WebhookErrorCode } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
 import type { ProxyUse } from '../access/decision.ts';
 
@@ -9,7 +9,12 @@ export interface ProxyExchange {
   readonly fields: HeaderPairs;
   readonly body: Uint8Array;
   /** Aborted when the caller disconnects, and when the use is no longer allowed. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
+  /**
+   * Resolves when the use is on the control plane's disk (docs/decisions/0011-one-commit-in-sequence.md). Only `/v1/proxy`
+   * is called before, since the webhook writes the use to its own disk first. Rejects with ApiError AUDIT_UNAVAILABLE.
+   */
+  readonly durable: Promise<void>;
   /** Decides again about a use that has waited; aborts `signal` where it is denied. */
   readonly recheck: () => Promise<void>;
 }
@@ -26,11 +31,12 @@ export interface ForwardRefusal {
 }
 
 /**
- * Forwards an exchange that was allowed and recorded.
+ * Forwards an exchange that was allowed and committed to the log.
  *
  * @param take gets the head of the upstream's answer, once, with the fields to forward; the writable that it returns takes
  *   the body, and is destroyed where the answer breaks off
  * @returns undefined where the answer was forwarded, whole or in part, or where the caller has disconnected
+ * @throws ApiError AUDIT_UNAVAILABLE where the use did not reach the disk: then nothing of the answer was forwarded
  */
 export type Forward<Use extends ProxyUse = ProxyUse> = (
   use: Use,

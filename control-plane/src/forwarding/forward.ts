@@ -2,6 +2,7 @@ import type { TakeAnswer } from '@svault/shared/egress';
 import type { SessionIds } from '../access/session-ids.ts';
 import type { CredentialRejections } from './credential-rejections.ts';
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './exchange.ts';
+import { holdUntil } from './held-answer.ts';
 import { createProxyCall } from './proxy-call.ts';
 import { createUpstreamResponse, upstreamUrlOf } from './upstream-response.ts';
 import { createSessionForward } from './via-session.ts';
@@ -33,17 +34,23 @@ export function createForward(
     const fields = sessionIds.open(holder, received.fields);
     if (fields === undefined) throw new Error('a use was decided for the session of another proxy');
     const exchange = { ...received, fields };
-    const send: TakeAnswer = (head) => take({ ...head, fields: sessionIds.bind(holder, head.fields) });
+    const held = holdUntil(received.durable, take);
+    const send: TakeAnswer = (head) => held({ ...head, fields: sessionIds.bind(holder, head.fields) });
     const response = createUpstreamResponse(exchange, use, { proxyUrl, send });
     let recorded: Promise<void> | undefined;
     const takeRecorded: TakeAnswer = (head) => {
       recorded = rejections.record(use, head.status);
       return response.take(head);
     };
-    const refusal = await (use.kind === 'webhook'
-      ? viaWebhook(use, exchange, takeRecorded)
-      : viaSession(use, exchange, takeRecorded));
-    await recorded;
-    return refusal ?? response.refusal();
+    try {
+      const refusal = await (use.kind === 'webhook'
+        ? viaWebhook(use, exchange, takeRecorded)
+        : viaSession(use, exchange, takeRecorded));
+      await recorded;
+      return refusal ?? response.refusal();
+    } finally {
+      // An error of the program is an answer too.
+      await received.durable;
+    }
   };
 }

@@ -13,13 +13,13 @@ const OCTETS = 'application/octet-stream';
  * @param pairs fields as received
  */
 export function outgoingFields(pairs: HeaderPairs, body: Uint8Array): Readonly<Record<string, string>> {
-  const joined = new Map<string, string>();
+  const joined: Record<string, string> = {};
   for (const [name, value] of requestFieldsThatTravel(pairs)) {
     if (!isFieldValue(value)) continue;
-    const known = joined.get(name);
-    if (known === undefined) joined.set(name, value);
-    else if (!SINGLE.has(name)) joined.set(name, `${known}, ${value}`);
+    const known = joined[name];
+    if (known === undefined) joined[name] = value;
+    else if (!SINGLE.has(name)) joined[name] = `${known}, ${value}`;
   }
-  if (body.byteLength > 0 && !joined.has('content-type')) joined.set('content-type', OCTETS);
-  return Object.fromEntries(joined);
+  if (body.byteLength > 0) joined['content-type'] ??= OCTETS;
+  return joined;
 }

@@ -59,7 +59,8 @@ export function createProxyCall(options: {
   ): Record<string, string> => {
     const { vaultId, proxyId, origin, webhook, config } = use;
     const { url, keyId, keyWrapped } = webhook;
-    const { 'content-type': contentType, ...others } = outgoingFields(fields, body);
+    const outgoing = outgoingFields(fields, body);
+    const contentType = outgoing['content-type'];
     const about = { proxyId, serviceName: config.serviceName, method, ticketId: origin.requestId };
     const ticket = tickets.proxy(vaultId, webhook, about);
     const signed = signRequest({
@@ -71,7 +72,7 @@ export function createProxyCall(options: {
       key: keys.open(vaultId, { id: keyId, wrapped: keyWrapped }),
       nowMs: clock.now(),
     });
-    return { ...others, ...signed };
+    return { ...outgoing, ...signed };
   };
 
   return async (use, exchange, take) => {

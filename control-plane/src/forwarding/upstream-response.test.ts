@@ -35,10 +35,14 @@ function respond(
   const exchange = { method, fields, body: Buffer.alloc(0), signal: new AbortController().signal };
   const [sent, body] = [[] as AnswerHead[], new PassThrough()];
   body.on('error', () => undefined);
-  const response = createUpstreamResponse({ ...exchange, recheck: async () => undefined }, use, {
-    proxyUrl: PROXY_URL,
-    send: (each) => (sent.push(each), body),
-  });
+  const response = createUpstreamResponse(
+    { ...exchange, durable: Promise.resolve(), recheck: async () => undefined },
+    use,
+    {
+      proxyUrl: PROXY_URL,
+      send: (each) => (sent.push(each), body),
+    },
+  );
   const stream = response.take(head);
   return { stream, sent, body, refusal: (): ForwardRefusal | undefined => response.refusal() };
 }

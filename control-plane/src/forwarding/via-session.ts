@@ -17,7 +17,8 @@ export function createSessionForward(options: {
 }): Forward<SessionUse> {
   const { egress, sessions, timeouts } = options;
 
-  return async ({ proxyId, proxy, headerTemplates }, { method, fields, body, signal }, take) => {
+  return async ({ proxyId, proxy, headerTemplates }, { method, fields, body, signal, durable }, take) => {
+    await durable;
     const token = await sessions.tokenFor(proxy);
     const scrub = createScrub(token.reveal());
     const sent = withInjectedFields(

@@ -36,10 +36,11 @@ export function createWebhookForward(options: {
   /** @returns undefined where the webhook has the settings that were decided about */
   const deliver = async (
     use: WebhookUse,
-    { recheck }: ProxyExchange,
+    { durable, recheck }: ProxyExchange,
   ): Promise<ForwardRefusal | undefined> => {
     const { vaultId, webhook, config } = use;
     if (config.deliveredAs === deliveryMark(webhook.webhookId, config.revision)) return undefined;
+    await durable;
     const link = await links.find(vaultId);
     // Another webhook is bound than the one that was decided about.
     if (link?.webhookId !== webhook.webhookId) return unavailable();
@@ -85,6 +86,7 @@ export function createWebhookForward(options: {
     if (undelivered !== undefined || exchange.signal.aborted) return undelivered;
     const first = await call(use, exchange, take);
     if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return refusalFor(use, first);
+    await exchange.durable;
     const { vaultId, proxyId, config, origin } = use;
     const why = { reason: 'expired', proxyId, origin } as const;
     const result = await refresh.refresh(vaultId, config.serviceName, why);

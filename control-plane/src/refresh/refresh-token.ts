@@ -40,7 +40,7 @@ export function createTokenRefresh(
   options: Mediation & {
     readonly limiter: Pick<Limiter, 'take'>;
     readonly limits: Pick<Limits, 'counter'>;
-    readonly audit: AuditWriter;
+    readonly audit: Pick<AuditWriter, 'record'>;
   },
 ): TokenRefresh {
   const { webhook, stores, limiter, limits, audit, clock } = options;

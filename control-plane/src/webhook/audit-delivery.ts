@@ -11,6 +11,7 @@ import { type AuditEvent, withTakeableText } from '../core/audit-event.ts';
 import { type LogHead, type WebhookLinkStore, contradictionBetween } from '../core/webhook-link.ts';
 import type { UnitOfWork } from '../core/stores.ts';
 import { WebhookCallFailed } from './call-failed.ts';
+import type { MissedUses } from './missed-uses.ts';
 import type { WebhookClient } from './retrying-client.ts';
 
 interface Shipment {
@@ -31,9 +32,11 @@ export function createAuditDelivery(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly webhook: WebhookClient;
   readonly unitOfWork: UnitOfWork;
+  /** Compares the logs before a head is remembered; where none of this log can be lost, undefined. */
+  readonly missedUses?: Pick<MissedUses, 'recover'> | undefined;
   readonly clock: Clock;
 }) {
-  const { links, webhook, unitOfWork, clock } = options;
+  const { links, webhook, unitOfWork, missedUses, clock } = options;
   return {
     /**
      * Delivers events in order and records the delivery durably. Delivering an event twice is harmless.
@@ -46,6 +49,7 @@ export function createAuditDelivery(options: {
       const last = events.at(-1);
       // Unbound a moment ago: the events wait for the next webhook.
       if (link === undefined || last === undefined) return false;
+      await missedUses?.recover(link, signal);
       const append = { op: 'audit.append', events: events.map(toWireEvent) };
       const batch = [append, { op: 'audit.list', limit: 1 }];
       const { body, latencyMs } = await webhook.call(link, { path: '/v1/storage', body: { batch }, signal });

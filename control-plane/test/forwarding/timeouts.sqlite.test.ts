@@ -78,6 +78,7 @@ async function exchange(use: ProxyUse, timeouts = LONG_TIMEOUTS) {
       fields: [],
       body: Buffer.from('{}'),
       signal: new AbortController().signal,
+      durable: Promise.resolve(),
       recheck: async () => undefined,
     },
     (answer) => ((head = answer), taker),

@@ -1,4 +1,4 @@
-import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { SqliteGroupCommit } from '@svault/server-kit/group-commit';
 import { ManualClock } from '@svault/shared';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -28,11 +28,14 @@ afterAll(async () => {
 /** Transactions that the test begins and ends. */
 function manualCommit() {
   const waiting: { begin(): unknown; fail(error: Error): void }[] = [];
-  const groupCommit: GroupCommit = {
-    run: (work) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ begin: () => resolve(work()), fail: reject });
-      }),
+  const groupCommit: Pick<SqliteGroupCommit, 'begin'> = {
+    begin: <T>(work: () => T) => {
+      const { promise: committed, resolve, reject } = Promise.withResolvers<T>();
+      waiting.push({ begin: () => resolve(work()), fail: reject });
+      const durable = committed.then(() => undefined);
+      durable.catch(() => undefined);
+      return { committed, durable };
+    },
   };
   return { waiting, log: createAuditCommit(database.sqlite, groupCommit, clock) };
 }

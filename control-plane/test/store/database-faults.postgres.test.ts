@@ -67,9 +67,10 @@ function expectUnavailable(answer: Answer, code: string): void {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
+/** Returns once they have ended: one that ends later would take the next request with it. */
 const terminate = (): Promise<unknown> =>
   state().rows(
-    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    'SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
 const makeAgent = (name: string): Promise<Answer> => service.admin('POST', '/api/agents', { body: { name } });
 

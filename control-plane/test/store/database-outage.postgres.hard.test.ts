@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '@svault/shared';
 import { type PostgresServer, startPostgres } from '@svault/test-kit/postgres-server';
 import { administer, databaseUrl } from '@svault/test-kit/test-database';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { controlPlaneConfig } from '../../src/config/config.ts';
 import { databaseSetting } from '../../src/config/database-setting.ts';
-import { AS_TOOL } from '../../src/commands/with-database.ts';
+import { asTool } from '../../src/commands/with-database.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import { type Wire, startWire } from '../support/database-wire.ts';
 import { type FaultyWebhook, startFaultyWebhook } from '../support/faulty-webhook.ts';
@@ -149,7 +150,7 @@ describe('a lock', () => {
     const vaultId = (await storedState(postgres.url).value('SELECT id FROM vaults')) as never;
     const address = databaseSetting.parse(postgres.url);
     const { masterKey } = controlPlaneConfig(place.env);
-    const stopped = await openDatabase(address, [masterKey], { ...AS_TOOL, opener: 'tool' });
+    const stopped = await openDatabase(address, [masterKey], asTool(systemClock));
     const over = Promise.withResolvers<void>();
     const ended = stopped.unitOfWork
       .run(vaultId, () => over.promise)
@@ -175,7 +176,7 @@ describe('too few connections', () => {
     await administer(own, 'GRANT CREATE, USAGE ON SCHEMA public TO small');
     const url = own.replace(/\/\/[^@]+@/, '//small:p@');
     const database = await openDatabase(databaseSetting.parse(url), [keyOf(1)], {
-      ...AS_TOOL,
+      ...asTool(systemClock),
       opener: 'server',
     });
     const find = (): unknown => database.accessStore.find({ kind: 'key', hash: 'nobody' }, 'github', 0);

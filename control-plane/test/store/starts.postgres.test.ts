@@ -1,9 +1,10 @@
+import { systemClock } from '@svault/shared';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { databaseSetting } from '../../src/config/database-setting.ts';
 import { MIGRATIONS } from '../../src/store/migrations/migrations.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
-import { AS_TOOL } from '../../src/commands/with-database.ts';
+import { asTool } from '../../src/commands/with-database.ts';
 import { type Wire, startWire } from '../support/database-wire.ts';
 import { type Place, makePlace, serveOn } from '../support/management-service.ts';
 import { keyOf } from './open-store.ts';
@@ -20,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => place.remove());
 
 const open = (url = place.env['SV_DATABASE_URL'] ?? '') =>
-  openDatabase(databaseSetting.parse(url), [keyOf(1)], { ...AS_TOOL, opener: 'server' });
+  openDatabase(databaseSetting.parse(url), [keyOf(1)], { ...asTool(systemClock), opener: 'server' });
 const all = { length: PROCESSES };
 const migrated = () => place.state.rows('SELECT id, name FROM schema_migrations ORDER BY id');
 const EVERY_STEP = MIGRATIONS.map(({ id, name }) => ({ id, name })).toSorted((a, b) => a.id - b.id);

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { runWithin } from '@svault/server-kit/program';
+import { systemClock } from '@svault/shared';
 import { programEnv } from '@svault/test-kit/program-env';
 import { CONTROL_PLANE } from '../../src/commands/control-plane.ts';
 
@@ -27,6 +28,7 @@ export async function command(env: Readonly<Record<string, string>>, ...words: s
   let [stdout, stderr] = ['', ''];
   const code = await runWithin(CONTROL_PLANE, words, {
     env,
+    clock: systemClock,
     out: (text) => void (stdout += text),
     err: (text) => void (stderr += text),
   });

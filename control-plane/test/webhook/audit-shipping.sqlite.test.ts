@@ -34,7 +34,8 @@ describe('shipping the log', () => {
       // More than one batch.
       await addEvents({ ...service, admin }, 250);
       let lost = 0;
-      service.webhook.fault = (path) => (path === '/v1/storage' && lost++ < 2 ? 'lose' : undefined);
+      service.webhook.fault = (_path, sent) =>
+        sent.includes('"audit.append"') && lost++ < 2 ? 'lose' : undefined;
       await service.webhook.open();
       await eventually(() => {
         service.clock.advance(1_000);
@@ -95,8 +96,8 @@ describe('a webhook that limits what it writes', () => {
       const refused = { error: 'too much was written', code: 'RATE_LIMITED', retryAfter: 120 };
       const asked: number[] = [];
       const beganMs = service.clock.now();
-      service.webhook.fault = (path) => {
-        if (path !== '/v1/storage') return undefined;
+      service.webhook.fault = (_path, sent) => {
+        if (!sent.includes('"audit.append"')) return undefined;
         asked.push(service.clock.now() - beganMs);
         if (asked.length > 1) return undefined;
         const body = JSON.stringify({ results: [refused, { head: {}, items: [] }] });

@@ -1,7 +1,14 @@
-import { type EgressStream, type HeadBounds, type TakeAnswer, transferAnswer } from './answer-transfer.ts';
+import {
+  type EgressStream,
+  type HeadBounds,
+  type TakeAnswer,
+  type Target,
+  transferAnswer,
+} from './answer-transfer.ts';
 import { LRUCache } from 'lru-cache';
 import type { buildConnector } from 'undici';
 import { type Connections, createConnections } from './connections.ts';
+import { Ending } from '../ending.ts';
 import { startDeadline } from './deadline.ts';
 import { EgressFailed } from './egress-errors.ts';
 
@@ -14,10 +21,10 @@ const MAX_POOLS = 1_000;
  */
 const REUSABLE_BODY_BYTES = 14_600;
 
-/** Connections by partition and origin, and the calls on them. The URL is admitted; the connector checks again. */
+/** Connections by partition and origin, and the calls on them. The target is admitted; the connector checks again. */
 export interface AnswerStreams {
   /** Resolves once the taker has everything and is finished. Rejects, with the taker destroyed where there is one. */
-  stream(url: URL, call: EgressStream, take: TakeAnswer): Promise<void>;
+  stream(target: Target, call: EgressStream, take: TakeAnswer): Promise<void>;
   /** Ends the calls that are under way. Further ones fail as aborted. */
   close(): void;
 }
@@ -32,7 +39,7 @@ export interface AnswerStreams {
  */
 export function createAnswerStreams(connect: buildConnector.connector, bounds: HeadBounds): AnswerStreams {
   const pools = new LRUCache<string, Connections>({ max: MAX_POOLS, dispose: (pool) => pool.retire() });
-  const underWay = new Set<AbortController>();
+  const underWay = new Set<Ending>();
   let closed = false;
   const poolOf = (partition: string, origin: string): Connections => {
     const key = `${partition} ${origin}`;
@@ -44,24 +51,24 @@ export function createAnswerStreams(connect: buildConnector.connector, bounds: H
   };
 
   return {
-    stream: async (url, call, take) => {
+    stream: async (target, call, take) => {
       if (closed || call.signal?.aborted === true) throw new EgressFailed('aborted');
-      const ended = new AbortController();
+      const ended = new Ending();
       underWay.add(ended);
       const onSignal = (): void => ended.abort(new EgressFailed('aborted'));
       call.signal?.addEventListener('abort', onSignal, { once: true });
       const clearDeadline = startDeadline(call.headTimeoutMs, () => ended.abort(new EgressFailed('timeout')));
-      const pool = poolOf(call.partition, url.origin);
+      const pool = poolOf(call.partition, target.origin);
       const last = (call.body?.byteLength ?? 0) > REUSABLE_BODY_BYTES;
       try {
-        const client = await pool.take(ended.signal);
+        const client = await pool.take(ended);
         let complete = false;
         try {
-          await transferAnswer(client, url, call, {
+          await transferAnswer(client, target.path, call, {
             bounds,
             take,
             last,
-            signal: ended.signal,
+            signal: ended,
             onHead: clearDeadline,
           });
           complete = true;

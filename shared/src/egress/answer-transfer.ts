@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Client, Dispatcher } from 'undici';
+import type { EndSignal } from '../ending.ts';
 import { EgressFailed } from './egress-errors.ts';
 
 /** Passed on since the last collection; V8 alone waits for 32 MB and more. */
@@ -28,6 +29,13 @@ function exposedCollector(): (options: { type: 'minor' }) => void {
   return runInNewContext('gc') as (options: { type: 'minor' }) => void;
 }
 
+/** Where a call goes, of an address that may be called. */
+export interface Target {
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+}
+
 /** A call whose answer is streamed. */
 export interface EgressStream {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
@@ -43,7 +51,7 @@ export interface EgressStream {
   /** Calls of different partitions never share a connection: an account, a proxy. */
   readonly partition: string;
   /** Ends the call, at any time. */
-  readonly signal?: AbortSignal;
+  readonly signal?: EndSignal;
 }
 
 /** The head of an answer; a redirect is an answer like any other. */
@@ -72,7 +80,7 @@ export interface Transfer {
   /** The connection is not used again after this call. */
   readonly last: boolean;
   /** Ends the call at once; the call fails with its reason. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   /** Told when the head of the final answer is there. */
   onHead(): void;
 }
@@ -84,7 +92,7 @@ export interface Transfer {
  */
 export function transferAnswer(
   client: Client,
-  url: URL,
+  path: string,
   call: EgressStream,
   { bounds, take, last, signal, onHead }: Transfer,
 ): Promise<void> {
@@ -171,7 +179,7 @@ export function transferAnswer(
   else
     client.dispatch(
       {
-        path: url.pathname + url.search,
+        path,
         method: call.method,
         headers: call.headers,
         body: call.body ?? null,

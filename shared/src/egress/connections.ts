@@ -1,4 +1,5 @@
 import { type buildConnector, Client, errors } from 'undici';
+import type { EndSignal } from '../ending.ts';
 
 /** Open at once, busy or not; further calls wait. */
 const MAX_CONNECTIONS = 256;
@@ -14,7 +15,7 @@ const REST_MS = 60;
 /** The connections of one partition to one origin: one call at a time on each. */
 export interface Connections {
   /** One that is rested, a new one, or, of too many, the next that is free. Rejects with the signal's reason. */
-  take(signal: AbortSignal): Promise<Client>;
+  take(signal: EndSignal): Promise<Client>;
   /** After a complete answer; it rests then, unless this upstream has ever written unsolicited bytes. */
   giveBack(client: Client): void;
   /** After anything else: closes it. */
@@ -81,7 +82,8 @@ export function createConnections(
       return new Promise((resolve, reject) => {
         const onAbort = (): void => {
           waiting.delete(onTurn);
-          reject(signal.reason as Error);
+          const why = signal.reason as Error;
+          reject(why);
         };
         const onTurn = (free: Client): void => {
           signal.removeEventListener('abort', onAbort);

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, errors } from 'undici';
+import { LRUCache } from 'lru-cache';
 import { isIP } from 'node:net';
 import { admit, parseTarget } from './admission.ts';
 import { parseAllowList } from './allow-list.ts';
@@ -9,6 +10,7 @@ import {
   type HeadBounds,
   MAX_INTERIM_ANSWERS,
   type TakeAnswer,
+  type Target,
 } from './answer-transfer.ts';
 import { startDeadline } from './deadline.ts';
 import { EgressFailed, EgressRefused, failureOf } from './egress-errors.ts';
@@ -61,6 +63,8 @@ export interface Egress {
 const DEFAULT_MAX_BYTES = 1024 * 1024;
 const ANSWER_HEAD: HeadBounds = { bytes: 16 * 1024, fields: 200 };
 const KEEP_ALIVE_MS = 30_000;
+/** Addresses whose parts are kept, of those that were called last. */
+const MAX_KNOWN_TARGETS = 1_000;
 /** More calls than this to one origin wait for a connection, within their own time. */
 const MAX_CONNECTIONS = 64;
 
@@ -97,13 +101,21 @@ export function createEgress(options: {
   });
   const streams = createAnswerStreams(connect, answerHead);
 
-  const admitted = ({ url: text, headers = {} }: Pick<EgressRequest, 'url' | 'headers'>): URL => {
+  const targets = new LRUCache<string, Target>({ max: MAX_KNOWN_TARGETS });
+  const targetOf = (text: string): Target => {
+    const known = targets.get(text);
+    if (known !== undefined) return known;
     const { url, destination } = parseTarget(text);
     if (connectTo(url) === undefined && isIP(destination.host) !== 0)
       admit(destination, [destination.host], allow);
+    const target = { origin: url.origin, path: url.pathname + url.search };
+    targets.set(text, target);
+    return target;
+  };
+  const admitted = ({ url, headers = {} }: Pick<EgressRequest, 'url' | 'headers'>): Target => {
     if (Object.keys(headers).some((name) => name.toLowerCase() === 'host'))
       throw new RangeError('host comes from the URL');
-    return url;
+    return targetOf(url);
   };
   const failing = (error: unknown): never => {
     // A header or method that cannot be sent is the caller's mistake and not a failure of the call.
@@ -121,14 +133,14 @@ export function createEgress(options: {
   };
 }
 
-async function send(agent: Agent, url: URL, call: EgressRequest): Promise<EgressResponse> {
+async function send(agent: Agent, { origin, path }: Target, call: EgressRequest): Promise<EgressResponse> {
   const late = new AbortController();
   const clear = startDeadline(call.timeoutMs, () => late.abort(new EgressFailed('timeout')));
   let interim = 0;
   try {
     const answer = await agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
+      origin,
+      path,
       method: call.method,
       headers: { ...call.headers },
       body: call.body ?? null,

@@ -1,10 +1,11 @@
+import { hash } from 'node:crypto';
 import { parseDictionary } from 'structured-headers';
 import { constantTimeEqual, fromBase64, sha256, toBase64 } from '../bytes.ts';
 import { SignatureRefused } from './signature-refused.ts';
 
 /** The value of `Content-Digest` for a body (RFC 9530 section 2): `sha-256=:<base64>:`. */
 export function contentDigest(body: Uint8Array): string {
-  return `sha-256=:${toBase64(sha256(body))}:`;
+  return `sha-256=:${hash('sha256', body, 'base64')}:`;
 }
 
 /** PROTOCOL.md section 3: one `sha-256` of the raw bytes; other algorithms are ignored. @throws SignatureRefused */

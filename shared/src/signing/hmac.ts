@@ -18,9 +18,13 @@ export function isRequestKeyLength(keyId: string, bytes: number): boolean {
 const prepared = new WeakMap<Uint8Array, KeyObject>();
 
 /** HMAC-SHA256 of a text's UTF-8 bytes, 32 bytes. */
-export function hmacSha256(key: Uint8Array, text: string): Buffer {
-  return createHmac('sha256', prepare(key)).update(text, 'utf8').digest();
-}
+export const hmacSha256 = (key: Uint8Array, text: string): Buffer => hmac(key, text).digest();
+
+/** The same, encoded at once. */
+export const encodedHmacSha256 = (key: Uint8Array, text: string, encoding: 'base64' | 'base64url'): string =>
+  hmac(key, text).digest(encoding);
+
+const hmac = (key: Uint8Array, text: string) => createHmac('sha256', prepare(key)).update(text, 'utf8');
 
 function prepare(key: Uint8Array): KeyObject {
   const known = prepared.get(key);

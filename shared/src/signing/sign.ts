@@ -1,6 +1,6 @@
-import { timeOrderedToken, toBase64 } from '../bytes.ts';
+import { timeOrderedToken } from '../bytes.ts';
 import { contentDigest } from './content-digest.ts';
-import { hmacSha256, isRequestKeyLength } from './hmac.ts';
+import { encodedHmacSha256, isRequestKeyLength } from './hmac.ts';
 import type { HmacKey, SignedMessage } from './message.ts';
 import { REQUIRED_COMPONENTS, signatureBase } from './signature-base.ts';
 import { ALGORITHM, KEY_ID, LABEL, TAG } from './signature-input.ts';
@@ -61,11 +61,11 @@ export function signRequest(request: RequestToSign): Record<string, string> {
     headers: Object.entries(headers),
     body,
   };
-  const mac = hmacSha256(key.secret, signatureBase(message, covered, signatureParams));
+  const base = signatureBase(message, covered, signatureParams);
   return {
     ...headers,
     'signature-input': `${LABEL}=${signatureParams}`,
-    signature: `${LABEL}=:${toBase64(mac)}:`,
+    signature: `${LABEL}=:${encodedHmacSha256(key.secret, base, 'base64')}:`,
   };
 }
 

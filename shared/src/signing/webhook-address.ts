@@ -62,9 +62,17 @@ export function signedTarget(
   return { authority, path: pathPrefix + endpointPath };
 }
 
+/** Each request to a webhook asks; cleared at this size. */
+const MAX_KNOWN = 1_000;
+const known = new Map<string, WebhookAddress>();
+
 function addressOf(webhookUrl: string): WebhookAddress {
+  const read = known.get(webhookUrl);
+  if (read !== undefined) return read;
   const address = parseWebhookUrl(webhookUrl);
   if (!address.ok) throw new RangeError(`not a webhook's address: ${address.reason}`);
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(webhookUrl, address);
   return address;
 }
 

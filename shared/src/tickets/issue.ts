@@ -1,4 +1,4 @@
-import { KEY_BYTES, hmacSha256 } from '../signing/hmac.ts';
+import { KEY_BYTES, encodedHmacSha256 } from '../signing/hmac.ts';
 import type { HmacKey } from '../signing/message.ts';
 import { KEY_ID } from '../signing/signature-input.ts';
 import { type TicketClaims, MAX_TICKET_CHARACTERS } from './claims.ts';
@@ -16,7 +16,7 @@ export function issueTicket(claims: TicketClaims, key: HmacKey): string {
   if (key.secret.byteLength !== KEY_BYTES) throw new RangeError('a ticket is signed with 32 bytes');
   const payload = Buffer.from(JSON.stringify(claims), 'utf8').toString('base64url');
   const signingInput = `${headerFor(key.id)}.${payload}`;
-  const mac = hmacSha256(key.secret, signingInput).toString('base64url');
+  const mac = encodedHmacSha256(key.secret, signingInput, 'base64url');
   const ticket = `${signingInput}.${mac}`;
   if (ticket.length > MAX_TICKET_CHARACTERS) throw new RangeError('a ticket has at most 4096 characters');
   return ticket;

@@ -1,4 +1,4 @@
-import { answerFieldsThatTravel } from '@svault/shared';
+import { type EndSignal, answerFieldsThatTravel } from '@svault/shared';
 import {
   type AnswerHead,
   type Egress,
@@ -17,7 +17,7 @@ export type UpstreamCall = Omit<EgressStream, 'headTimeoutMs' | 'idleTimeoutMs' 
   /** How long the caller has been waiting already, for a refresh for instance. */
   readonly waitedMs: number;
   /** Aborted when the caller has disconnected. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 };
 
 interface Timeouts {

@@ -1,4 +1,5 @@
 import {
+  type EndSignal,
   type HeaderPairs,
   type ProxyTicket,
   fillMarkers,
@@ -104,7 +105,7 @@ export function upstreamCall(
     readonly ticket: ProxyTicket;
     readonly fields: HeaderPairs;
     readonly body: Uint8Array;
-    readonly signal: AbortSignal;
+    readonly signal: EndSignal;
   },
   { config, headers: injected }: PreparedCall,
 ): Omit<UpstreamCall, 'waitedMs'> {

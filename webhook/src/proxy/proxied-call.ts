@@ -3,6 +3,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import {
   AppError,
   type Clock,
+  type EndSignal,
   type HeaderPairs,
   type ProxyTicket,
   createScrub,
@@ -34,7 +35,7 @@ interface ProxiedRequest<Rejection extends string> {
   /** The agent's, byte for byte; empty if there is none. */
   readonly body: Uint8Array;
   /** Aborted when the caller has disconnected. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 }
 
 /**

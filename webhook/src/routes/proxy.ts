@@ -7,7 +7,7 @@ import {
 import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { rejectMethod } from '@svault/server-kit/request-handler';
 import { adoptRequestId } from '@svault/server-kit/request-id';
-import { disconnectSignal, markEventStream } from '@svault/server-kit/streamed-response';
+import { abortOnDisconnect, markEventStream } from '@svault/server-kit/streamed-response';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
 import type { HeaderPairs, ProxyTicket } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
@@ -32,7 +32,7 @@ export function createProxyHandler(deps: {
   const refusalHeaders = [...staticHeaders, [ORIGIN_HEADER, 'webhook'] as const];
   return withStaticHeaders(refusalHeaders, async (req: IncomingMessage, res: ServerResponse) => {
     if (req.method !== 'POST') rejectMethod(req, ['POST']);
-    const signal = disconnectSignal(res);
+    const signal = abortOnDisconnect(res);
     const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
     let ticket: ProxyTicket;
     try {

@@ -41,7 +41,10 @@ export function draftFrom(body: StoreBody): RecordDraft {
       ...settings,
       expiryTime: normalTime(body.expiryTime),
       hasRefreshToken: (secret.refreshToken ?? '') !== '',
-      empty: (secret.seed ?? secret.accessToken) === '',
+      // A chain without its key is no credential (SAV-47).
+      empty:
+        (secret.seed ?? secret.accessToken) === '' ||
+        (body.tokenType === 'Certificate' && secret.privateKey === ''),
     },
   };
 }

@@ -4,7 +4,13 @@ import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { rejectMethod } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
-import { type HeaderPairs, type ProxyMethod, headerPairs, keyDisplayPrefix } from '@svault/shared';
+import {
+  type Ending,
+  type HeaderPairs,
+  type ProxyMethod,
+  headerPairs,
+  keyDisplayPrefix,
+} from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
 import { ApiError } from '../../core/errors.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
@@ -69,7 +75,7 @@ export function createProxyHandler(options: {
     const { body, release } = received;
     try {
       const fields = headerPairs(req.rawHeaders);
-      const { traffic, id } = isPost ? classifyMessage(body, headerOf(fields, body)) : NO_MESSAGE;
+      const { traffic, id } = isPost ? classifyMessage(body, () => headerOf(fields, body)) : NO_MESSAGE;
       const decision = await access.decide({ keyHash, traffic, fields, origin });
       if (decision.outcome === 'denied') return responses.deny(res, { isPost, id }, decision.denial);
       await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body }, id, ending });
@@ -78,13 +84,14 @@ export function createProxyHandler(options: {
     }
   };
 
-  /** Forwards a call that is decided and recorded. */
+  /** Forwards a call that is decided and committed to the log. Nothing is answered before that is on the disk. */
   async function carry(
     res: ServerResponse,
     {
       keyHash,
       use,
       stream,
+      durable,
       recheck,
     }: { readonly keyHash: string } & Extract<ProxyDecision, { readonly outcome: 'use' }>,
     {
@@ -92,17 +99,19 @@ export function createProxyHandler(options: {
       id,
       ending,
     }: {
-      readonly exchange: Omit<ProxyExchange, 'recheck' | 'signal'>;
+      readonly exchange: Omit<ProxyExchange, 'durable' | 'recheck' | 'signal'>;
       readonly id: JsonRpcId;
-      readonly ending: AbortController;
+      readonly ending: Ending;
     },
   ): Promise<void> {
     const ongoingUse = ongoing.begin(keyHash, use, ending);
+    durable.catch(() => ending.abort());
     const ref = { isPost: exchange.method === 'POST', id };
     try {
       const received = {
         ...exchange,
-        signal: ending.signal,
+        signal: ending,
+        durable,
         recheck: async () => ongoingUse.withdraw(await recheck()),
       };
       const failure = await forward(use, received, streamTo(res));

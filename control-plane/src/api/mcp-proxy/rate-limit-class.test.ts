@@ -5,7 +5,7 @@ const HANDSHAKE = 'mcp_handshake';
 const FLOOR = 'proxy_mcp';
 
 const classOf = (body: unknown, mcpMethod?: string): MessageClass =>
-  classifyMessage(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), { mcpMethod });
+  classifyMessage(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), () => ({ mcpMethod }));
 const message = (method: unknown, id: unknown = 1): object => ({ jsonrpc: '2.0', id, method });
 
 describe('the methods of exempt messages', () => {
@@ -83,7 +83,7 @@ describe('a message that an upstream could read differently is not exempt', () =
     // In UTF-7 `+ACI-` is a quote, so that the text ends there and a second `method` follows.
     const hidden = '+ACI-,+ACI-method+ACI-:+ACI-tools/call';
     const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":"${hidden}"}`);
-    expect(classifyMessage(body, { contentType })).toEqual({ traffic, id: 1 });
+    expect(classifyMessage(body, () => ({ contentType }))).toEqual({ traffic, id: 1 });
   });
 
   it('Mcp-Method that names another method', () => {

@@ -28,12 +28,9 @@ export interface MessageHeader {
  * each `initialize`, `tools/list` or `notifications/*`. Strict: a message that two readers could read differently is not
  * exempt, since the upstream is one of them, and `Mcp-Method` must name an exempt method as well.
  *
- * @param header as it travels
+ * @param headerOf its header as it travels, asked for where the methods are exempt
  */
-export function classifyMessage(
-  body: Uint8Array,
-  { contentType, mcpMethod }: MessageHeader = {},
-): MessageClass {
+export function classifyMessage(body: Uint8Array, headerOf: () => MessageHeader = () => ({})): MessageClass {
   if (body.byteLength === 0 || body.byteLength > MAX_READ_BYTES) return NO_MESSAGE;
   let message: unknown;
   try {
@@ -43,11 +40,7 @@ export function classifyMessage(
     return { traffic: 'proxy_mcp', id: error.reason === 'depth' ? null : idIn(body) };
   }
   const messages: readonly unknown[] = Array.isArray(message) ? message : [message];
-  const isExempt =
-    messages.length > 0 &&
-    messages.every(isExemptMessage) &&
-    isUtf8(contentType) &&
-    (mcpMethod === undefined || isHandshakeMethod(mcpMethod));
+  const isExempt = messages.length > 0 && messages.every(isExemptMessage) && isExemptHeader(headerOf());
   return { traffic: isExempt ? 'mcp_handshake' : 'proxy_mcp', id: idOf(message) };
 }
 
@@ -60,6 +53,9 @@ const isExemptMessage = (message: unknown): boolean =>
   isHandshakeMethod(message.method) &&
   // Go's encoding/json takes `Method` for `method`, and the last of them counts.
   !Object.keys(message).some((name) => name !== 'method' && /^method$/iu.test(name));
+
+const isExemptHeader = ({ contentType, mcpMethod }: MessageHeader): boolean =>
+  isUtf8(contentType) && (mcpMethod === undefined || isHandshakeMethod(mcpMethod));
 
 /** Stated or not. Under another charset an upstream reads other text: UTF-7 writes quotes in letters. */
 const isUtf8 = (contentType = ''): boolean =>

@@ -37,9 +37,10 @@ export const createStreamResponse =
     markEventStream(res, theirs, res.req.method === 'GET' ? 'standing' : 'answering');
     // A response that is over by then takes its head along. Not `flushHeaders`, which writes Latin-1 values as UTF-8.
     setImmediate(() => {
-      if (!res.writableEnded && !res.destroyed) res.write(NOTHING);
+      if (res.writableFinished || res.destroyed) return;
+      if (!res.writableEnded) res.write(NOTHING);
+      disconnectStalled(res, stalledMs);
     });
-    disconnectStalled(res, stalledMs);
     return res;
   };
 

@@ -75,8 +75,12 @@ export function createAuditCommit(options: {
     monotonic: () => clock.monotonic(),
     tooLate: () => new StorageFailure('the audit log is written too slowly'),
   });
-  return { write: (entry) => batcher.add(entry.event.vaultId, entry) };
+  const add = (entry: AuditEntry): Promise<boolean> => batcher.add(entry.event.vaultId, entry);
+  return { write: add, commit: async (entry) => ((await add(entry)) ? ON_DISK : undefined) };
 }
+
+/** The server answers once an event is on its disk. */
+const ON_DISK = { durable: Promise.resolve() };
 
 /** Null where no event counts a use, as for most batches. */
 function usesOf(entries: readonly AuditEntry[]): readonly (string | null)[] | null {

@@ -69,7 +69,10 @@ export async function openPostgresDatabase(
     },
     accessStore: createAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
     proxyAccessStore: createProxyAccessStore({ pool: credentials, maxReads: FOR_READS, clock }),
-    auditCommit: { write: (entry) => disk.watch(auditCommit.write(entry)) },
+    auditCommit: {
+      write: (entry) => disk.watch(auditCommit.write(entry)),
+      commit: (entry) => disk.watch(auditCommit.commit(entry)),
+    },
     leaderLease: createLeaderLease(kysely),
     outages: createPostgresOutages(kysely, () => clock.monotonic()),
     answers: async () => {

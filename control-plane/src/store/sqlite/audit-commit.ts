@@ -1,15 +1,24 @@
-import type { GroupCommit } from '@svault/server-kit/group-commit';
+import type { SqliteGroupCommit } from '@svault/server-kit/group-commit';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { type ChainHead, stampEvent } from '../../core/audit-event.ts';
-import { type AuditCommit, type AuditEntry, isExpired } from '../../audit/audit-writer.ts';
+import {
+  type AuditCommit,
+  type AuditEntry,
+  type CommittedEvent,
+  isExpired,
+} from '../../audit/audit-writer.ts';
 import { EMPTY_CHAIN, linkEvent } from '../../audit/chain.ts';
 import type { LifetimeUse } from '../../core/policy.ts';
 import type { AuditEventRow } from '../schema.ts';
 import { AUDIT_COLUMNS, toAuditRow } from '../kysely/audit-rows.ts';
 
 /** The log on the hot path: prepared statements, one read and one write of a chain's head per vault and transaction. */
-export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, clock: Clock): AuditCommit {
+export function createAuditCommit(
+  db: SqliteDatabase,
+  groupCommit: Pick<SqliteGroupCommit, 'begin'>,
+  clock: Clock,
+): AuditCommit {
   const head = db.prepare<[string], { seq: number; hash: string }>(
     'SELECT head_seq AS seq, head_hash AS hash FROM audit_chains WHERE vault_id = (SELECT ?)',
   );
@@ -66,30 +75,42 @@ export function createAuditCommit(db: SqliteDatabase, groupCommit: GroupCommit, 
     return leftOut;
   };
 
-  /** Entries of one turn of the event loop share one transaction and one promise. */
-  let open:
-    { readonly entries: AuditEntry[]; readonly leftOut: Promise<ReadonlySet<AuditEntry>> } | undefined;
+  /** Entries of one turn of the event loop share one transaction and its promises. */
+  interface Group {
+    readonly entries: AuditEntry[];
+    readonly leftOut: Promise<ReadonlySet<AuditEntry>>;
+    readonly committed: CommittedEvent;
+  }
+  let open: Group | undefined;
 
-  const begin = (): NonNullable<typeof open> => {
+  const begin = (): Group => {
     const entries: AuditEntry[] = [];
     const close = (): void => {
       if (open?.entries === entries) open = undefined;
     };
-    const leftOut = groupCommit
-      .run(() => {
-        close();
-        return write(entries);
-      })
-      // The entries of a transaction that never began fail with it, and are not left for a later one.
-      .finally(close);
-    return { entries, leftOut };
+    const { committed, durable } = groupCommit.begin(() => {
+      close();
+      return write(entries);
+    });
+    // The entries of a transaction that never began fail with it, and are not left for a later one.
+    return { entries, leftOut: committed.finally(close), committed: { durable } };
+  };
+  const join = (entry: AuditEntry): Group => {
+    open ??= begin();
+    open.entries.push(entry);
+    return open;
   };
 
   return {
     write: async (entry) => {
-      open ??= begin();
-      open.entries.push(entry);
-      return !(await open.leftOut).has(entry);
+      const { leftOut, committed } = join(entry);
+      if ((await leftOut).has(entry)) return false;
+      await committed.durable;
+      return true;
+    },
+    commit: async (entry) => {
+      const { leftOut, committed } = join(entry);
+      return (await leftOut).has(entry) ? undefined : committed;
     },
   };
 }
