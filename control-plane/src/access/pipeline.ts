@@ -89,8 +89,11 @@ export async function identify<Subject extends CallerSubject>(
   return { outcome: 'identified', subject };
 }
 
-/** Each further one needs another change of the account between a read and the write that follows it. */
-const MAX_ATTEMPTS = 10;
+/**
+ * Each further one needs another change of the account between a read and the write that follows it. A change that waits
+ * for the account's lock before the write makes an attempt fail, so several people's scripts can end ten in sequence.
+ */
+const MAX_ATTEMPTS = 100;
 
 /**
  * Decides again where the state changed before the decision was recorded, or where another request took the last use of a
