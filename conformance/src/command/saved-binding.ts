@@ -1,5 +1,5 @@
 import { toBase64url } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseAddress, parseBinding, type Address, type Binding, type WebhookToTest } from '../target.ts';
 import { UsageRefused } from './io.ts';
 

@@ -1,5 +1,5 @@
 import { parse, YAMLParseError } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BaselineVerdict, ReportedCheck } from './report.ts';
 
 /** Ids of checks that are expected to fail. */

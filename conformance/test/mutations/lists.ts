@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const equivalentsSchema = z.array(
   z.strictObject({ reason: z.string().min(20), mutations: z.array(z.string()).min(1) }),

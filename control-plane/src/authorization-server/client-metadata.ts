@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { redirectKindOf } from './redirect-uri.ts';
 import { shownName } from '../core/oauth-client.ts';
 

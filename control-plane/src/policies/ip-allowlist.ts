@@ -1,6 +1,6 @@
 import { type Address, type Cidr, canonicalAddress, parseCidr } from '@svault/shared/egress';
 import ipaddr from 'ipaddr.js';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { IpAllowlistSettings } from '../core/policy.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Address } from '@svault/shared/egress';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   MAX_RULES_TEXT,
   type MaxUsageSettings,

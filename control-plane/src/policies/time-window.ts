@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { TimeWindow, TimeWindowSettings } from '../core/policy.ts';
 
 const MINUTES_A_DAY = 24 * 60;

@@ -6,7 +6,7 @@ import {
   storageAnswerSchemas,
   storageBatchAnswerSchema,
 } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type AuditEvent, withTakeableText } from '../core/audit-event.ts';
 import { type LogHead, type WebhookLinkStore, contradictionBetween } from '../core/webhook-link.ts';
 import type { UnitOfWork } from '../core/stores.ts';

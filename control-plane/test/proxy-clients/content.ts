@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What a tool of the upstreams may do beside answering, said without an SDK. */
 interface ToolSurroundings {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CreateMessageResultSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { z } from 'zod';
+import * as z from 'zod';
 import { EventMemory, RESOURCES, contentTools, promptFor } from './content.ts';
 import { type McpUpstream, startBehindGate } from './gate.ts';
 

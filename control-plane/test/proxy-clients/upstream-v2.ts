@@ -10,7 +10,7 @@ import {
   createMcpHandler,
   isLegacyRequest,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import { EventMemory, RESOURCES, contentTools, promptFor } from './content.ts';
 import { type McpUpstream, startBehindGate } from './gate.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { normalBase32 } from './base32.ts';
 
 /** How a seed becomes a code: RFC 6238 section 1.2, RFC 4226 section 5.3, and PROTOCOL.md section 5.5. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { serviceNameSchema, timeSchema } from './members.ts';
 import { TOKEN_TYPES } from './vocabulary.ts';
 

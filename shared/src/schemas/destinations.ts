@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isObject } from '../json.ts';
 import { FIELD_VALUE } from '../proxy-headers.ts';
 import { isAllowedHost } from './allowed-hosts.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { idSchema } from './members.ts';
 
 /** PROTOCOL.md section 5.1: a one-time code, a UUID in lower case; its 36 bytes are the key of the exchange. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { idSchema, timeSchema } from './members.ts';
 
 /** `GET /v1/health`: nothing that identifies the owner. */

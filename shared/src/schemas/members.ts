@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { byteLength } from '../byte-length.ts';
 import { isServiceName } from '../service-name.ts';
 import { parseTime } from '../clock.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { markersIn } from '../proxy-headers.ts';
 import { allowedHostFor, isAllowedHost } from './allowed-hosts.ts';
 import type { ProxyConfig } from './storage.ts';

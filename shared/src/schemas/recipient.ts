@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
 

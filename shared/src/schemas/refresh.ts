@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { idSchema, secretSchema, serviceNameSchema, timeSchema } from './members.ts';
 import { AUTH_METHODS } from './vocabulary.ts';
 

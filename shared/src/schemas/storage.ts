@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { byteLength } from '../byte-length.ts';
 import { headerTemplatesSchema, outgoingUrlSchema } from './destinations.ts';
 import {

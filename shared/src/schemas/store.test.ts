@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { utf8 } from '../bytes.ts';
 import { parseWireObject } from '../json.ts';
 import { isAllowedHost } from './allowed-hosts.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
 import { isShortSecret } from '../short-secret.ts';
 import { allowedHeadersSchema, allowedHostsSchema, outgoingUrlSchema } from './destinations.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { credentialEnvelopeSchema } from './credential-envelope.ts';
 import { errorBodySchema } from './members.ts';
 import { exchangeAnswerSchema, exchangeRequestSchema, rotateRequestSchema } from './exchange.ts';

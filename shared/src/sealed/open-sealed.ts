@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { fromBase64url } from '../bytes.ts';
 import { parseJsonObject, parseWireObject } from '../json.ts';
 import { type CredentialEnvelope, credentialEnvelopeSchema } from '../schemas/credential-envelope.ts';

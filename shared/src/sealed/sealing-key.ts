@@ -6,7 +6,7 @@ import {
   diffieHellman,
   generateKeyPairSync,
 } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { fromBase64url, sha256, toBase64url, utf8 } from '../bytes.ts';
 import { type Recipient, base64urlOf, recipientSchemas } from '../schemas/recipient.ts';
 import { Secret } from '../secret.ts';

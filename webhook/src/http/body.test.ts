@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseBody } from './body.ts';
 
 const schema = z.strictObject({ tokenType: z.string(), value: z.string() });

@@ -1,7 +1,7 @@
 import { createFormReader } from '@svault/server-kit/form-body';
 import { JsonRefused, parseWireObject } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { ApiError } from '../errors.ts';
 
 const KIBIBYTE = 1024;

@@ -1,6 +1,6 @@
 import { Secret, formatTime, sha256, toHex, utf8 } from '@svault/shared';
 import { type Egress, type Resolve, createEgress } from '@svault/shared/egress';
-import { z } from 'zod';
+import * as z from 'zod';
 import { providerReason } from '../refresh/provider-reason.ts';
 import type { SealedMinter } from '../vault/record.ts';
 import { type MinterTools, type NewCredential, failedCall, mintFailed, mintedTextSchema } from './minter.ts';

@@ -1,5 +1,5 @@
 import { Secret, parseTime } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SealedMinter } from '../vault/record.ts';
 import { signingKey } from '../vault/signing-key.ts';
 import { type MinterTools, type NewCredential, askProvider, mintFailed, mintedTextSchema } from './minter.ts';

@@ -1,6 +1,6 @@
 import { type Clock, type Secret, parseWireObject } from '@svault/shared';
 import { type Egress, EgressFailed, EgressRefused } from '@svault/shared/egress';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiError } from '../errors.ts';
 import { PROVIDER_ANSWER_BYTES, TOKEN_TEXT } from '../refresh/provider-call.ts';
 import { type ProviderRejection, providerReason } from '../refresh/provider-reason.ts';

@@ -1,5 +1,5 @@
 import { type Id, formatTime } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { eventBy } from '../../core/actor.ts';
 import { orNotFound } from '../../core/errors.ts';
 import type { Grant } from '../../core/grant.ts';

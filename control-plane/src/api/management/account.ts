@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Actor, ROLES } from '../../core/actor.ts';
 import type { AdminKey } from '../../core/admin-key.ts';
 import { notFound, orNotFound } from '../../core/errors.ts';

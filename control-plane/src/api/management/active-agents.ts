@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_ACTIVE_HOURS, readActiveAgents } from '../../audit/active-agents.ts';
 import type { Needs } from './dependencies.ts';
 import { pageQuery, timeSchema } from './fields.ts';

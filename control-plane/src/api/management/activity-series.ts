@@ -1,5 +1,5 @@
 import { type Id, parseTime } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { BOUNDS, BUCKETS, readActivitySeries } from '../../management/activity-series.ts';
 import type { Needs } from './dependencies.ts';
 import { idSchema, timeInputSchema, timeSchema } from './fields.ts';

@@ -1,5 +1,5 @@
 import { thumbprintSchema } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { AGENT_STATUSES, type Agent } from '../../core/agent.ts';
 import { MAX_POLICIES_OF_TARGET, type Policy } from '../../core/policy.ts';

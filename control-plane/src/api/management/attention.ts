@@ -1,5 +1,5 @@
 import { formatTime } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ATTENTION_KINDS, type AttentionKind, SUBJECT_TYPES } from '../../core/attention.ts';
 import { type SeenItem, markSeen, readAttention } from '../../management/attention.ts';
 import type { Needs } from './dependencies.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { createLiveFeed } from '../../audit/live-feed.ts';
 import { mayEndSignIns } from '../../core/audit-event.ts';
 import { ApiError, invalidArgument } from '../../core/errors.ts';

@@ -1,6 +1,6 @@
 import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import type { Id } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
 import type { AuditFilter } from '../../core/audit-store.ts';
 import { ApiError } from '../../core/errors.ts';

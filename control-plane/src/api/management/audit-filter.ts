@@ -1,6 +1,6 @@
 import { type Id, formatTime, parseTime } from '@svault/shared';
 import { OUTCOMES } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { AUDIT_EVENT_TYPES } from '../../core/audit-event.ts';
 import type { AuditFilter } from '../../core/audit-store.ts';
 import { CHANNELS } from '../../core/origin.ts';

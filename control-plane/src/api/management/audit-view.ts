@@ -1,6 +1,6 @@
 import { type Id, isId } from '@svault/shared';
 import { OUTCOMES } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../core/audit-event.ts';
 import type { NameStore } from '../../core/name.ts';
 import { CHANNELS } from '../../core/origin.ts';

@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
 import { createLogVerification } from '../../audit/verify.ts';
 import type { AuditEvent } from '../../core/audit-event.ts';

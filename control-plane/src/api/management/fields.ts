@@ -1,6 +1,6 @@
 import { type IdPrefix, isId, parseTime } from '@svault/shared';
 import { serviceNameSchema as wireServiceName } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import type {} from 'zod-openapi';
 import { invalidArgument } from '../../core/errors.ts';
 import { GRANTS_COUNTED_UP_TO } from '../../core/grant.ts';

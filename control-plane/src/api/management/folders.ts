@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { type Folder, MAX_FOLDER_TOKENS } from '../../core/folder.ts';
 import { createFolder, deleteFolder, updateFolder } from '../../management/folders.ts';

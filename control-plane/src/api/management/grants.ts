@@ -1,5 +1,5 @@
 import { formatTime } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { type Grant, REFRESH_POLICIES, isExpired } from '../../core/grant.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Id } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readLimits } from '../../management/limits.ts';
 import { namedLockouts } from '../../management/overview.ts';
 import type { Needs } from './dependencies.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ROLES } from '../../core/actor.ts';
 import { EMAIL_CHARACTERS, EMAIL_FORM } from '../../core/user.ts';
 import { addMember, changeRole, inviteMember, removeMember } from '../../management/members.ts';

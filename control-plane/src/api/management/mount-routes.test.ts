@@ -2,7 +2,7 @@ import { createOriginReader } from '../http/request-origin.ts';
 import express from 'express';
 import supertest from 'supertest';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import { silentLogger } from '@svault/server-kit/logger';
 import { newId } from '@svault/shared';

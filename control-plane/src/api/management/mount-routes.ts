@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from 'express';
-import { z } from 'zod';
+import * as z from 'zod';
 import { occursTwice } from '@svault/server-kit/repeated-header';
 import { methodNotAllowed, route as asHandler } from '@svault/server-kit/request-handler';
 import type { Id } from '@svault/shared';

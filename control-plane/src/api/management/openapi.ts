@@ -1,6 +1,6 @@
 import { isCountedWrite } from './mount-routes.ts';
 import { MAKES } from '../../core/quotas.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ErrorCode } from '../../core/errors.ts';
 import { ERROR_STATUS } from '../http/errors.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { SETUP_STATES, SETUP_STEPS } from '../../core/setup.ts';
 import { COUNTED_UP_TO, type Overview, readOverview } from '../../management/overview.ts';
 import { type GuideStep, markStep, readGuide } from '../../management/setup-guide.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '@svault/shared';
 import { expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ArgumentIssue } from '../../core/errors.ts';
 import { parseInput } from './parse-input.ts';
 

@@ -1,7 +1,7 @@
 import { type BodyBounds, readBody } from '@svault/server-kit/raw-body';
 import { JsonRefused, didYouMean, parseJsonObject } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ArgumentIssue, invalidArgument, ApiError } from '../../core/errors.ts';
 
 /** How much of a body is read, by whether its sender is authenticated. */

@@ -1,5 +1,5 @@
 import { formatTime, parseTime } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { type Policy, type PolicyTarget, TARGET_TYPES, type TargetType } from '../../core/policy.ts';
 import {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type PolicyPreview, previewPolicy } from '../../management/policy-preview.ts';
 import type { Needs } from './dependencies.ts';
 import { idSchema, timeSchema } from './fields.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { TARGET_TYPES } from '../../core/policy.ts';
 import type { SimulatedRequest, Simulation } from '../../management/policies.ts';
 import { isAddress } from '../../policies/ip-allowlist.ts';

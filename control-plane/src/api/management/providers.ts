@@ -1,5 +1,5 @@
 import { outgoingUrlSchema } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ASSERTION_ALGORITHMS, CLIENT_AUTH_METHODS, type Provider } from '../../core/provider.ts';
 import {
   checkNewSecret,

@@ -1,5 +1,5 @@
 import { headerTemplatesSchema } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import type { Actor } from '../../core/actor.ts';
 import type { Proxy } from '../../core/proxy.ts';

@@ -1,6 +1,6 @@
 import { formatTime } from '@svault/shared';
 import { tokenMetadataSchema } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   REACH_CHANNELS,
   REACH_DENIALS,

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Actor, Role } from '../../core/actor.ts';
 import type { AccountScope, AddressScope, PrincipalScope, TargetScope } from '../../limits/scopes.ts';
 import type { Change, Transaction } from '../../core/stores.ts';

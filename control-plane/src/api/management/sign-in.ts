@@ -1,6 +1,6 @@
 import { attributed } from '../../core/change.ts';
 import type { SignInClient } from '../../sign-in/sessions.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiError } from '../../core/errors.ts';
 import { EMAIL_CHARACTERS } from '../../core/user.ts';
 import { beginCliLogin, exchangeCliCode } from '../../sign-in/cli/login.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { RefreshResult } from '../../refresh/refresh-result.ts';

@@ -1,5 +1,5 @@
 import { TOKEN_TYPES, tokenMetadataSchema } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RefreshAttempt } from '../../core/refresh-attempt.ts';
 import type { TokenMetadata } from '../../core/token.ts';
 import type { WebhookToken } from '../../webhook/token-metadata.ts';

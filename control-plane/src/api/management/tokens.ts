@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import { TOKEN_TYPES, thumbprintSchema } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { findEvents } from '../../audit/events-query.ts';
 import { type Actor, eventBy } from '../../core/actor.ts';

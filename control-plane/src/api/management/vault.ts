@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import { type Vault, lockVault, ownVault, unlockVault } from '../../core/vault.ts';
 import type { Needs } from './dependencies.ts';

@@ -1,5 +1,5 @@
 import { bindCodeSchema, hmacHashSchema } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import { eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
 import { SET_ASIDE_REASONS } from '../../core/webhook-link.ts';

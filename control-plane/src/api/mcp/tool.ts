@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import { isServiceName } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Decision, Operation } from '../../access/decision.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 

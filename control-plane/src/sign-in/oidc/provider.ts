@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
 import type { Clock, Secret } from '@svault/shared';
 import type { Egress, EgressRequest } from '@svault/shared/egress';
-import { z } from 'zod';
+import * as z from 'zod';
 import { EMAIL_FORM, type Identity } from '../../core/user.ts';
 import { callbackError, providerUnavailable, wrongIssuer } from './errors.ts';
 import { issuerProblem } from './issuer.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatTime } from '@svault/shared';
 import { defineTool, grantedService, ONE_SERVICE, serviceOf, type Tool, toolResult } from '../tool.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { TOKEN_TYPES } from '@svault/shared/schemas';
 import type { DescribeGrants, DescribedGrant } from '../describe-grants.ts';
 import { defineTool, grantSchema, NO_ARGUMENTS, oneLine, type Tool, toolResult } from '../tool.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { TOKEN_TYPES } from '@svault/shared/schemas';
 import type { DescribeGrants } from '../describe-grants.ts';
 import { defineTool, grantSchema, ONE_SERVICE, serviceOf, type Tool, toolResult } from '../tool.ts';

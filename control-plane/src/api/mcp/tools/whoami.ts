@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Caller } from '../../../access/decision.ts';
 import { AGENT_STATUSES, type AgentStore } from '../../../core/agent.ts';
 import { MAX_POLICIES_OF_TARGET, type PolicyStore } from '../../../core/policy.ts';
