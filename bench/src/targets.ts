@@ -55,9 +55,9 @@ export const TARGETS = {
   memoryOfHalfBodies: atMost('MB', 32, 16),
   page: atMost('ms', 100, 30),
   start: atMost('ms', 2000, 800),
-  // 150 and 250 ms on a machine where `node -e 0` takes 40 ms.
+  // 150 and 120 ms on a machine where `node -e 0` takes 40 ms.
   clientHelp: atMost('ratio', 3.75, 2.5),
-  clientGet: atMost('ratio', 6.25, 4.5),
+  clientGet: atMost('ratio', 3, 2.5),
   memoryIdle: atMost('MB', 120, 90),
   memoryIdleOfBoth: atMost('MB', 210, 170),
   consoleLoad: atMost('ms', 1_200, 600),

@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle, bundleCommand } from '../../scripts/packing/bundle.ts';
+import { bundle, bundleCommand, inAscii } from '../../scripts/packing/bundle.ts';
 import { noticesOf } from '../../scripts/packing/notices.ts';
 
 const CLI = fileURLToPath(new URL('..', import.meta.url));
@@ -11,11 +12,12 @@ const KEYRING = '@napi-rs/keyring';
 const COMMON_JS = { format: 'cjs', supported: { 'dynamic-import': false } } as const;
 
 /**
- * Puts the client and all it depends on into two files, so that a start opens two instead of 200: `bin.js`, which says where
- * compiled code is kept, and `main.cjs` with all else, whose compiled code is. As CommonJS that takes less than as ES modules:
- * these read every member of each module of Node that they import. The keychain's native addon stays outside.
+ * Puts the client and all it depends on into a folder: `bin.js`, which says where compiled code is kept, `main.js` with what every
+ * start loads, and a chunk for each part that is loaded when it is used. What a command does not use is neither read nor
+ * compiled, and Node keeps the compiled code of each chunk. As CommonJS a start takes less than as ES modules: these read every
+ * member of each module of Node that they import. The keychain's native addon stays outside.
  *
- * @param into folder for both
+ * @param into folder for all of them; other code in it goes
  * @param options.inCheckout it stays beside its sources, from which `webhook init` has the image built
  * @returns the licenses of the bundled packages
  */
@@ -23,19 +25,34 @@ export async function bundlePackage(
   into: string,
   options: { readonly inCheckout: boolean },
 ): Promise<string> {
-  const files = await bundle(CLI, {
-    entryPoints: ['src/main.ts'],
-    outfile: join(into, 'main.cjs'),
-    ...COMMON_JS,
-    external: [KEYRING],
-    ...(options.inCheckout && {
-      define: { 'import.meta.dirname': JSON.stringify(join(CLI, 'src/webhook-project')) },
-    }),
-  });
-  await bundleCommand(CLI, into, { main: './main.ts', becomes: './main.cjs', ...COMMON_JS });
-  // The package is of ES modules, whose loader alone takes as long as the client.
-  writeFileSync(join(into, 'package.json'), '{ "type": "commonjs" }\n');
-  return noticesOf(files);
+  const work = mkdtempSync(join(tmpdir(), 'svault-client-'));
+  try {
+    // Only ES modules are split; each is turned into CommonJS by itself.
+    const files = await bundle(CLI, {
+      entryPoints: ['src/main.ts'],
+      outdir: work,
+      format: 'esm',
+      splitting: true,
+      external: [KEYRING],
+      ...(options.inCheckout && {
+        define: { 'import.meta.dirname': JSON.stringify(join(CLI, 'src/webhook-project')) },
+      }),
+    });
+    for (const former of globSync('*.{js,cjs}', { cwd: into })) rmSync(join(into, former));
+    await bundle(CLI, {
+      entryPoints: globSync(join(work, '*.js')),
+      outdir: into,
+      bundle: false,
+      ...COMMON_JS,
+    });
+    inAscii(into);
+    await bundleCommand(CLI, into, { main: './main.ts', becomes: './main.js', ...COMMON_JS });
+    // The package is of ES modules, whose loader alone takes as long as the client.
+    writeFileSync(join(into, 'package.json'), '{ "type": "commonjs" }\n');
+    return noticesOf(files);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
 import manifest from '../package.json' with { type: 'json' };
 import { Command } from 'commander';
 import { agentsCommand } from './commands/agents/commands.ts';
-import { contextCommands } from './commands/contexts/commands.ts';
-import { type Action, type Surroundings, examples, lazily } from './commands/declare.ts';
+import { contextCommand, useCommand } from './commands/contexts/commands.ts';
+import { type Surroundings, examples, lazily } from './commands/declare.ts';
 import { accountCommand } from './commands/account/commands.ts';
 import { adminKeysCommand } from './commands/admin-keys/commands.ts';
 import { auditCommand } from './commands/audit/commands.ts';
@@ -19,7 +19,7 @@ import { completeNamesCommand, completionCommand } from './commands/completion/c
 import { doctorCommand } from './commands/doctor/commands.ts';
 import { execCommand } from './commands/exec/commands.ts';
 import { explainCommand } from './commands/explain/commands.ts';
-import { loginCommands } from './commands/login/commands.ts';
+import { loginCommand, logoutCommand, whoamiCommand } from './commands/login/commands.ts';
 import {
   createToken,
   getToken,
@@ -36,8 +36,15 @@ import { addGlobalFlags, globalFlagsPage } from './global-flags.ts';
 import { plainLine } from './output/plain-line.ts';
 import { wantsColor } from './output/wants-color.ts';
 
-/** The whole command line. */
-export function createProgram(surroundings: Surroundings): Command {
+/** Those that read all others. */
+const ABOUT_ALL: ReadonlySet<string> = new Set(['completion', 'help']);
+
+/**
+ * The whole command line.
+ * @param first the word that a command line begins with: where a command has that name, it is declared alone, which takes a start
+ *   a tenth less. Help, aliases and mistakes need all.
+ */
+export function createProgram(surroundings: Surroundings, first?: string): Command {
   const { terminal } = surroundings;
   const action = lazily(surroundings);
   const program = new Command('svault')
@@ -63,52 +70,76 @@ export function createProgram(surroundings: Surroundings): Command {
     .addHelpText('afterAll', `\n${ALSO}`);
   addGlobalFlags(program);
   leadingOn(program);
-  const groups: readonly [string, readonly Command[]][] = [
-    ['Sign-in:', [...loginCommands(action), ...contextCommands(action)]],
-    ['Shortcuts:', shortcutCommands(action)],
+  const groups: readonly (readonly [heading: string, commands: Readonly<Record<string, () => Command>>])[] = [
+    [
+      'Sign-in:',
+      {
+        login: () => loginCommand(action),
+        logout: () => logoutCommand(action),
+        whoami: () => whoamiCommand(action),
+        use: () => useCommand(action),
+        context: () => contextCommand(action),
+      },
+    ],
+    [
+      'Shortcuts:',
+      {
+        ls: () => listTokens(action, 'ls').summary('list the credentials: tokens list'),
+        get: () => getToken(action).summary('print a credential: tokens get'),
+        add: () => createToken(action, 'add').summary('store a new credential: tokens create'),
+        set: () => setToken(action).summary('replace the secret of a credential: tokens set'),
+        show: () => showToken(action).summary('show a credential, without its secret: tokens show'),
+        rm: () => removeTokens(action).summary('delete credentials: tokens rm'),
+        grant: () => addGrants(action, 'grant').summary('grant an agent access to credentials: grants add'),
+      },
+    ],
     [
       'Management:',
-      [
-        tokensCommand,
-        agentsCommand,
-        grantsCommand,
-        foldersCommand,
-        policiesCommand,
-        proxiesCommand,
-        reachCommand,
-        vaultCommand,
-      ].map((declare) => declare(action)),
+      {
+        tokens: () => tokensCommand(action),
+        agents: () => agentsCommand(action),
+        grants: () => grantsCommand(action),
+        folders: () => foldersCommand(action),
+        policies: () => policiesCommand(action),
+        proxies: () => proxiesCommand(action),
+        reach: () => reachCommand(action),
+        vault: () => vaultCommand(action),
+      },
     ],
     [
       'Account:',
-      [
-        auditCommand,
-        limitsCommand,
-        accountCommand,
-        membersCommand,
-        sessionsCommand,
-        adminKeysCommand,
-        providersCommand,
-      ].map((declare) => declare(action)),
+      {
+        audit: () => auditCommand(action),
+        limits: () => limitsCommand(action),
+        account: () => accountCommand(action),
+        members: () => membersCommand(action),
+        sessions: () => sessionsCommand(action),
+        'admin-keys': () => adminKeysCommand(action),
+        providers: () => providersCommand(action),
+      },
     ],
-    ['Webhook:', [webhookCommand(action)]],
+    ['Webhook:', { webhook: () => webhookCommand(action) }],
     [
       'Here:',
-      [
-        execCommand(action),
-        completionCommand(program, surroundings),
-        doctorCommand(action),
-        explainCommand(action),
-        helpCommand(program, surroundings),
-        versionCommand(surroundings),
-      ],
+      {
+        exec: () => execCommand(action),
+        completion: () => completionCommand(program, surroundings),
+        doctor: () => doctorCommand(action),
+        explain: () => explainCommand(action),
+        help: () => helpCommand(program, surroundings),
+        version: () => versionCommand(surroundings),
+      },
     ],
   ];
-  program.addCommand(inheriting(program, completeNamesCommand(action)), { hidden: true });
-  for (const [heading, commands] of groups) {
-    program.commandsGroup(heading);
-    for (const command of commands) program.addCommand(inheriting(program, command));
-  }
+  const named = [
+    { heading: '', name: 'complete-names', declare: () => completeNamesCommand(action) },
+    ...groups.flatMap(([heading, commands]) =>
+      Object.entries(commands).map(([name, declare]) => ({ heading, name, declare })),
+    ),
+  ];
+  const alone = ABOUT_ALL.has(first ?? '') ? undefined : named.find(({ name }) => name === first);
+  for (const { heading, declare } of alone === undefined ? named : [alone])
+    program.commandsGroup(heading).addCommand(inheriting(program, declare()), { hidden: heading === '' });
   return program;
 }
 
@@ -206,13 +237,3 @@ function commandAt(from: Command, [word, ...others]: readonly string[]): Command
   const next = from.commands.find((each) => each.name() === word || each.aliases().includes(word));
   return next === undefined ? from.error(`error: unknown command '${word}'`) : commandAt(next, others);
 }
-
-const shortcutCommands = (action: Action): readonly Command[] => [
-  listTokens(action, 'ls').summary('list the credentials: tokens list'),
-  getToken(action).summary('print a credential: tokens get'),
-  createToken(action, 'add').summary('store a new credential: tokens create'),
-  setToken(action).summary('replace the secret of a credential: tokens set'),
-  showToken(action).summary('show a credential, without its secret: tokens show'),
-  removeTokens(action).summary('delete credentials: tokens rm'),
-  addGrants(action, 'grant').summary('grant an agent access to credentials: grants add'),
-];

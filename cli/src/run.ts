@@ -11,7 +11,7 @@ export async function run(
   args: readonly string[],
   surroundings: Pick<Invocation, 'terminal' | 'env' | 'signal'>,
 ): Promise<number> {
-  const program = createProgram(surroundings);
+  const program = createProgram(surroundings, args[0]);
   try {
     await program.parseAsync(args, { from: 'user' });
     return EXIT_CODES.ok.code;

@@ -152,6 +152,22 @@ test.each(LEAVES)('the help of svault %s has three examples, and each is a comma
   }
 });
 
+test('a command line declares the command that it begins with alone, and the same as among all', () => {
+  const surroundings = { ...seat(), env: {}, signal: new AbortController().signal };
+  const helpOf = (command: Command): string[] => [
+    command.helpInformation(),
+    ...command.commands.flatMap((each) => helpOf(each)),
+  ];
+  for (const among of program.commands) {
+    const { commands } = createProgram(surroundings, among.name());
+    if (['completion', 'help'].includes(among.name())) expect(commands).toHaveLength(program.commands.length);
+    else expect(commands.map((alone) => helpOf(alone))).toEqual([helpOf(among)]);
+  }
+  const names = program.commands.map((command) => command.name());
+  for (const other of ['tk', '--json', 'frobnicate', ''])
+    expect(createProgram(surroundings, other).commands.map((command) => command.name())).toEqual(names);
+});
+
 test('--version, -v and version print the version of the package', async () => {
   const { version } = JSON.parse(textOf('package.json')) as { version: string };
   for (const words of ['--version', '-v', 'version'])

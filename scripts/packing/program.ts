@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { bundle } from './bundle.ts';
+import { bundle, inAscii } from './bundle.ts';
 import { noticesOf } from './notices.ts';
 import { withoutUnusedParts } from './unused-parts.ts';
 
@@ -64,7 +64,7 @@ export async function buildProgram(name: ProgramFolder, into: string): Promise<v
       outExtension: { '.js': '.mjs' },
     });
     writeFileSync(join(work, 'THIRD-PARTY-LICENSES.txt'), noticesOf([...files, ...ofWorkers]));
-    for (const file of globSync('*.{js,mjs}', { cwd: work })) inAscii(join(work, file));
+    inAscii(work);
     replace(work, into);
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -96,15 +96,6 @@ function folderOf(name: string, from: string): string | undefined {
     if (existsSync(join(found, 'package.json'))) return found;
   }
   return undefined;
-}
-
-/** One other character doubles what a file takes in memory. They are in comments and templates, where an escape means the same. */
-function inAscii(path: string): void {
-  const escaped = readFileSync(path, 'utf8').replaceAll(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  writeFileSync(path, escaped);
 }
 
 /** Moves the files of one folder into another, whose other code goes. */

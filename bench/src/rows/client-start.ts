@@ -10,6 +10,8 @@ import { TARGETS } from '../targets.ts';
 import { makeAgents, SERVICE } from './bench-agents.ts';
 
 const SCRIPTS = fileURLToPath(new URL('../../../cli/scripts/', import.meta.url));
+/** It runs what `npm ci` built, while no source is newer. */
+const CHECKOUT = fileURLToPath(new URL('../../../svault', import.meta.url));
 const STARTS_PER_ROUND = 7;
 const VALUE = 'of-the-bench';
 
@@ -23,7 +25,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /**
  * How long `svault --help` and `svault get NAME` take, from the start of the process to its end, as users have the client: from its
- * npm package, and as a single file. Each start is compared with one of `node -e 0` right before it: what else the machine does
+ * npm package, as a single file, and as `./svault` of this checkout. Each start is compared with one of `node -e 0` right before it: what else the machine does
  * falls on both.
  * @param dir an existing folder for the builds and for what the client keeps
  */
@@ -42,7 +44,7 @@ export async function clientStarts(pair: Pair, dir: string, rounds: number): Pro
   ]);
 }
 
-function builtClients(dir: string): readonly [Client, Client] {
+function builtClients(dir: string): readonly [Client, ...Client[]] {
   const folder = join(dir, 'package');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
@@ -52,6 +54,7 @@ function builtClients(dir: string): readonly [Client, Client] {
   return [
     { name: 'npm package', command: [process.execPath, join(folder, 'dist/bin.js')] },
     { name: 'single file', command: [join(dir, 'svault-linux-x64')] },
+    { name: 'checkout', command: [CHECKOUT] },
   ];
 }
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ActingLogin, actingLogin } from '../contexts/acting-login.ts';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { Failure, failed } from '../failure.ts';

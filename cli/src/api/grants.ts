@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentPath } from './agents.ts';
 
 /** A grant, as the control plane describes it. */

@@ -1,5 +1,5 @@
 import { isId } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Failure, orElse, usage } from '../failure.ts';
 import { withQuery } from '../json-in.ts';
 import { unique } from '../one-by-one.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { type Failure, orElse } from '../failure.ts';
 import { type IncomingAnswer, isStoppedHere, send } from '../http/send.ts';

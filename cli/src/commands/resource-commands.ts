@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { type ApiClient, apiClient, nothingSchema } from '../api/api-client.ts';
 import { type Referred, type Resource, pathOf, referred } from '../api/resource.ts';
 import { usage } from '../failure.ts';

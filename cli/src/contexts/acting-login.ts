@@ -4,10 +4,9 @@ import type { Invocation } from '../invocation.ts';
 import { say } from '../output/say.ts';
 import { ENVIRONMENT_NAME } from './context-name.ts';
 import { exportsOfPairHere } from './pair-here.ts';
-import { type ContextStore, localContextStore, unknownContext } from './context-store.ts';
-import type { Context, ContextSecrets, KeptContext, KeySecrets, SessionSecrets } from './context.ts';
+import type { ContextStore } from './context-store.ts';
+import type { Context, KeptContext, KeySecrets } from './context.ts';
 import { kindOfKey, problemOfKey, shownKey } from './key-form.ts';
-import { endsSoon, renewSession } from './session-renewal.ts';
 
 /** The login that a command acts with. */
 export interface ActingLogin {
@@ -40,6 +39,11 @@ export async function actingLogin(
       );
     return login;
   }
+  // What a login of the environment never needs takes a tenth of a start.
+  const [{ localContextStore }, { keptLogin }] = await Promise.all([
+    import('./context-store.ts'),
+    import('./kept-login.ts'),
+  ]);
   const store = await localContextStore(invocation);
   const context = await chosenContext(invocation, store);
   if (context === undefined) throw await notSignedIn(invocation, store);
@@ -62,8 +66,8 @@ export async function chosenContext(
   const { contexts, current } = await store.list();
   const named = chosenName(invocation);
   const found = contexts.find(({ name }) => name === (named ?? current));
-  if (found === undefined && named !== undefined) throw unknownContext(named, contexts);
-  return found;
+  if (found !== undefined || named === undefined) return found;
+  throw (await import('./context-store.ts')).unknownContext(named, contexts);
 }
 
 /** The name that `--context` or SVAULT_CONTEXT says. */
@@ -124,43 +128,6 @@ async function nameOfKey(key: string): Promise<string> {
   const { hash } = await import('node:crypto');
   return `${ENVIRONMENT_NAME}:${hash('sha256', `svault key ${key}`, 'base64url')}`;
 }
-
-/** A login that is kept on this machine. Its secrets are read when they are needed first. */
-export function keptLogin(
-  invocation: Invocation,
-  store: Pick<ContextStore, 'secretsOf' | 'replaceSecrets'>,
-  context: KeptContext,
-): ActingLogin {
-  let known: ContextSecrets | undefined;
-  const secrets = async (): Promise<ContextSecrets> => (known ??= await store.secretsOf(context));
-  /** Renews once, even where several calls ask: the second finds the session of the first. */
-  const renewWhere = async (isNeeded: (session: SessionSecrets) => boolean): Promise<ContextSecrets> =>
-    (known = await store.replaceSecrets(context, async (present) =>
-      present.kind === 'session' && isNeeded(present) ? renewSession(invocation, context, present) : present,
-    ));
-
-  return {
-    context,
-    rememberedAs: async () => context.name,
-    authorization: async () => {
-      const present = await secrets();
-      const isOver = (session: SessionSecrets): boolean => endsSoon(session, Date.now());
-      return bearer(present.kind === 'session' && isOver(present) ? await renewWhere(isOver) : present);
-    },
-    renewed: async () => {
-      const refused = await secrets();
-      if (refused.kind !== 'session') return undefined;
-      return bearer(await renewWhere(({ accessToken }) => accessToken === refused.accessToken));
-    },
-    sealingKey: async () => {
-      const present = await secrets();
-      return present.kind === 'key' ? present.sealingKey : undefined;
-    },
-  };
-}
-
-const bearer = (secrets: ContextSecrets): string =>
-  `Bearer ${secrets.kind === 'session' ? secrets.accessToken : secrets.key}`;
 
 /** Says that commands will not act with the login that was just chosen, where the environment says otherwise. */
 export function warnOfEnvironment(invocation: Invocation, name: string): void {

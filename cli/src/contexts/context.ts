@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A login that is kept under a name: where, and as whom. Holds no secret. */
 export type Context = AdminContext | AgentContext;

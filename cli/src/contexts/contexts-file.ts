@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { safeAddress } from '../http/service-address.ts';
 import { isContextName } from './context-name.ts';
 import type { KeptContext } from './context.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Failure, failed } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { type ContextSecrets, type KeptContext, contextSecretsSchema } from './context.ts';

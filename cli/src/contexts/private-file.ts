@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { geteuid } from 'node:process';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { Failure, failed } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { systemCode, systemReason } from '../system-reason.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { type IncomingAnswer, type OutgoingRequest, send } from '../http/send.ts';
 import { understood } from '../http/refusal.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ExitName, Failure } from '../failure.ts';
 import { jsonIn } from '../json-in.ts';
 import { plainLine } from '../output/plain-line.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import { aboutToken, tokenPath } from '../api/service-name.ts';
 import { Failure, failed, orElse } from '../failure.ts';

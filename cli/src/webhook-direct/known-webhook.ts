@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiClient } from '../api/api-client.ts';
 import type { ActingLogin } from '../contexts/acting-login.ts';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';

@@ -1,5 +1,5 @@
 import { type StoreAnswer, type StoreBody, storeAnswerSchema, warningsOf } from '@svault/shared/schemas';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ActingLogin } from '../contexts/acting-login.ts';
 import { failed } from '../failure.ts';
 import { SOME_WEBHOOK, endWhereDry } from '../http/dry-run.ts';

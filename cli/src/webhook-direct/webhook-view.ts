@@ -1,5 +1,5 @@
 import { parseWebhookUrl } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Shape } from '../output/print.ts';
 
 /** Of a webhook, that the client calls (protocol 5.4 and 5.5). */

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { failed, orElse, usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';

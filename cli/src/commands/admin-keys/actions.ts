@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import { nameOrId } from '../../api/resource.ts';
 import { ADMIN_KEY } from '../../api/resources.ts';

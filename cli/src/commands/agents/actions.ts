@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Agent, agentPath, agentReferred, agentSchema } from '../../api/agents.ts';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { type Grant, grantSchema, grantsPath } from '../../api/grants.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentReferred } from '../../api/agents.ts';
 import { referred } from '../../api/resource.ts';
 import { PROXY } from '../../api/resources.ts';

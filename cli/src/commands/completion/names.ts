@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { type Resource, nameOrId, namesSchema } from '../../api/resource.ts';
 import { ADMIN_KEY, AGENT, FOLDER, MEMBER, POLICY, PROVIDER, PROXY, SESSION } from '../../api/resources.ts';

@@ -1,10 +1,7 @@
 import { Command } from 'commander';
 import { type Action, examples } from '../declare.ts';
 
-/** `use`, and `context` with all below it. */
-export const contextCommands = (action: Action): readonly Command[] => [use(action), contexts(action)];
-
-const use = (action: Action): Command =>
+export const useCommand = (action: Action): Command =>
   new Command('use')
     .description('choose the current login')
     .argument('<name>', LOGIN)
@@ -18,7 +15,8 @@ const use = (action: Action): Command =>
     )
     .action(action(() => import('./actions.ts'), 'useContext'));
 
-function contexts(action: Action): Command {
+/** `context` and all below it. */
+export function contextCommand(action: Action): Command {
   const context = new Command('context')
     .alias('ctx')
     .summary('logins that are kept')
@@ -36,7 +34,7 @@ function contexts(action: Action): Command {
       ),
     )
     .action(action(() => import('./actions.ts'), 'listContexts'));
-  context.addCommand(use(action));
+  context.addCommand(useCommand(action));
   context
     .command('current')
     .description('print the name of the current login')

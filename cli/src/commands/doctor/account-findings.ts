@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiClient } from '../../api/api-client.ts';
 import { Failure } from '../../failure.ts';
 import { safeAddress } from '../../http/service-address.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { apiClient } from '../../api/api-client.ts';
 import { ENVIRONMENT_NAME } from '../../contexts/context-name.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname, platform } from 'node:os';
-import { z } from 'zod';
+import * as z from 'zod';
 import { atControlPlane } from '../../api/api-client.ts';
 import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext } from '../../contexts/context.ts';

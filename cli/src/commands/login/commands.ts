@@ -5,14 +5,7 @@ import { type Action, examples } from '../declare.ts';
 /** What `@svault/shared/sealed` has, which takes longer to load than `--help` should wait; a test compares the two. */
 export const SEALING_CURVES = ['P-256', 'P-384', 'X25519'] as const satisfies readonly SealingCurve[];
 
-/** `login`, `logout` and `whoami`. */
-export const loginCommands = (action: Action): readonly Command[] => [
-  login(action),
-  logout(action),
-  whoami(action),
-];
-
-const login = (action: Action): Command =>
+export const loginCommand = (action: Action): Command =>
   new Command('login')
     .description('sign in by browser; or, with a key, keep an agent’s login')
     .option('--as <name>', 'what the login is called here (default: the host of the control plane)')
@@ -38,7 +31,7 @@ const login = (action: Action): Command =>
     )
     .action(action(() => import('./login.ts'), 'login'));
 
-const logout = (action: Action): Command =>
+export const logoutCommand = (action: Action): Command =>
   new Command('logout')
     .description('end the login at the control plane and remove it from this machine')
     .addHelpText(
@@ -51,7 +44,7 @@ const logout = (action: Action): Command =>
     )
     .action(action(() => import('./logout.ts'), 'logout'));
 
-const whoami = (action: Action): Command =>
+export const whoamiCommand = (action: Action): Command =>
   new Command('whoami')
     .alias('who')
     .description('show who you are signed in as, and where')

@@ -1,5 +1,6 @@
 import type { SealingKey } from '@svault/shared/sealed';
-import { keptLogin, warnOfEnvironment } from '../../contexts/acting-login.ts';
+import { warnOfEnvironment } from '../../contexts/acting-login.ts';
+import { keptLogin } from '../../contexts/kept-login.ts';
 import type { ContextStore } from '../../contexts/context-store.ts';
 import type { Context, ContextSecrets } from '../../contexts/context.ts';
 import { usage } from '../../failure.ts';

@@ -1,5 +1,5 @@
 import type { SealingCurve } from '@svault/shared/sealed';
-import { z } from 'zod';
+import * as z from 'zod';
 import { atControlPlane } from '../../api/api-client.ts';
 import { defaultContextName } from '../../contexts/context-name.ts';
 import type { AdminContext, AgentContext } from '../../contexts/context.ts';

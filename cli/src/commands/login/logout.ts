@@ -1,4 +1,5 @@
-import { chosenContext, environmentLogin, keptLogin, notSignedIn } from '../../contexts/acting-login.ts';
+import { chosenContext, environmentLogin, notSignedIn } from '../../contexts/acting-login.ts';
+import { keptLogin } from '../../contexts/kept-login.ts';
 import { localContextStore } from '../../contexts/context-store.ts';
 import type { ContextSecrets } from '../../contexts/context.ts';
 import { orElse, usage } from '../../failure.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import type { AgentContext, Context } from '../../contexts/context.ts';
 import type { Run } from '../../invocation.ts';

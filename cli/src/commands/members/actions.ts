@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import { pathOf, referred } from '../../api/resource.ts';
 import { MEMBER } from '../../api/resources.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { POLICY } from '../../api/resources.ts';
 import { usage } from '../../failure.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentReferred } from '../../api/agents.ts';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { referred } from '../../api/resource.ts';

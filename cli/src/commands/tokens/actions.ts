@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import { aboutToken, serviceNameFrom, tokenPath } from '../../api/service-name.ts';
 import { failed, unavailable, usage } from '../../failure.ts';

@@ -1,5 +1,5 @@
 import { shellWord } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { orElse, usage } from '../../failure.ts';

@@ -1,5 +1,5 @@
 import { parseJsonObject, parseTime } from '@svault/shared';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const textSchema = z.string().min(1);
 

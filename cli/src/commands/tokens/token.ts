@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiClient } from '../../api/api-client.ts';
 import { aboutToken, tokenPath } from '../../api/service-name.ts';
 import { orElse, unavailable } from '../../failure.ts';

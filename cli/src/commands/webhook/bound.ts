@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiClient, nothingSchema } from '../../api/api-client.ts';
 import { Failure, orElse } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
