@@ -13,7 +13,20 @@ export const pinnedTo = (core: number): readonly [string, ...string[]] => ['task
 /** Moves this process to the load's core. @throws Error where there is one core only, or no taskset */
 export function pinSelf(): void {
   if (cpus().length < 2) throw new Error('the benchmarks need two cores: one serves, one makes the load');
-  execFileSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' });
+  moveSelf(String(LOAD_CORE));
+}
+
+const moveSelf = (cores: string): void =>
+  void execFileSync('taskset', ['-acp', cores, String(process.pid)], { stdio: 'ignore' });
+
+/** Starts a program that has both cores, as it has for a person. */
+export async function startOnBothCores<T>(start: () => Promise<T>): Promise<T> {
+  moveSelf(`${SERVER_CORE},${LOAD_CORE}`);
+  try {
+    return await start();
+  } finally {
+    pinSelf();
+  }
 }
 
 const CLOCK_TICKS_PER_SECOND = 100;

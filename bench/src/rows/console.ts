@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pair } from '@svault/compose/pair';
 import { launchChromium } from '@svault/test-kit/chromium';
+import { startOnBothCores } from '../machine.ts';
 import type { Row } from '../report.ts';
 import { median } from '../rounds.ts';
 import { TARGETS } from '../targets.ts';
@@ -15,7 +16,7 @@ const WARM_UP = 300;
 const EVENTS = 10 * WARM_UP;
 
 /**
- * The console in Chromium, which shares a core with the webhook: how soon Home is usable with nothing cached, how long a change of
+ * The console in Chromium, which has both cores and shares them with both programs: how soon Home is usable with nothing cached, how long a change of
  * screens takes, what the first load is in bytes; and with live events, the longest task, in time of its thread, and what the heap
  * grows by.
  */
@@ -27,7 +28,7 @@ export async function consoleRows(pair: Pair, rounds: number): Promise<readonly 
     pair.admin.call('PATCH', `/api/agents/${agent.agent.id}`, { description: `change ${n}` });
   for (let n = 0; n < 100; n++) await change(n);
   const cookie = await signIn(pair);
-  const browser = await launchChromium();
+  const browser = await startOnBothCores(launchChromium);
   try {
     const loads: { ms: number; bytes: number }[] = [];
     const changes: number[] = [];
@@ -87,6 +88,16 @@ async function usable(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'This account' }).waitFor();
 }
 
+/** The same in the page, in ms since its navigation began: the driver's looks take a tenth of the time that they measure. */
+const NOTE_USABLE = `window.usableAtMs = new Promise((resolve) => {
+  const look = () => {
+    const main = document.querySelector('#counts') && document.querySelector('main');
+    if (main?.textContent.includes('Connected')) resolve(performance.now());
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})`;
+
 async function firstLoad(page: Page, url: string): Promise<{ ms: number; bytes: number }> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Network.enable');
@@ -98,10 +109,9 @@ async function firstLoad(page: Page, url: string): Promise<{ ms: number; bytes: 
   cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
     if (assets.has(requestId)) bytes += encodedDataLength;
   });
-  const startedAt = performance.now();
+  await page.addInitScript(NOTE_USABLE);
   await page.goto(url);
-  await usable(page);
-  return { ms: performance.now() - startedAt, bytes };
+  return { ms: await page.evaluate<number>('usableAtMs'), bytes };
 }
 
 const SCREENS = [

@@ -8,6 +8,9 @@ const MAX_RETRIES = 2;
 /** As many as have room beside the chart. */
 const MAX_ACTIVE = 7;
 
+/** What Home shows at first, and asked for before it is drawn, is not asked for again when it is. */
+const FIRST_VIEW_MS = 2_000;
+
 /** An error that the API words will not go away by asking again; one without an answer may. */
 export const createQueryClient = (): QueryClient =>
   new QueryClient({
@@ -33,12 +36,14 @@ export const meQuery = queryOptions({
 export const overviewQuery = queryOptions({
   queryKey: ['overview'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/overview', { signal })),
+  staleTime: FIRST_VIEW_MS,
   refetchInterval: FRESH_MS,
 });
 
 export const seriesQuery = queryOptions({
   queryKey: ['overview', 'series'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/overview/series', { signal })),
+  staleTime: FIRST_VIEW_MS,
   refetchInterval: FRESH_MS,
 });
 
@@ -46,20 +51,34 @@ export const activeAgentsQuery = queryOptions({
   queryKey: ['overview', 'agents'],
   queryFn: ({ signal }) =>
     answerOf(api.GET('/api/overview/agents', { signal, params: { query: { limit: MAX_ACTIVE } } })),
+  staleTime: FIRST_VIEW_MS,
   refetchInterval: FRESH_MS,
 });
 
 export const attentionQuery = queryOptions({
   queryKey: ['attention'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/attention', { signal })),
+  staleTime: FIRST_VIEW_MS,
   refetchInterval: FRESH_MS,
 });
 
 export const setupQuery = queryOptions({
   queryKey: ['setup'],
   queryFn: ({ signal }) => answerOf(api.GET('/api/setup', { signal })),
+  staleTime: FIRST_VIEW_MS,
   refetchInterval: FRESH_MS,
 });
+
+/** Asks for what a first view needs while the page is not drawn yet. @param path of the screen */
+export function askForFirstView(queryClient: QueryClient, path: string): void {
+  void queryClient.prefetchQuery(meQuery);
+  if (path !== '/') return;
+  void queryClient.prefetchQuery(overviewQuery);
+  void queryClient.prefetchQuery(attentionQuery);
+  void queryClient.prefetchQuery(setupQuery);
+  void queryClient.prefetchQuery(seriesQuery);
+  void queryClient.prefetchQuery(activeAgentsQuery);
+}
 
 export type AgentStatus = Schemas['Agent']['status'];
 
