@@ -21,6 +21,8 @@ export const AGENT = [
   'last_used_at',
 ] as const;
 
+const NOT_DELETED = sql<SqlBool>`status != 'deleted'`;
+
 export function createAgentStore(db: Kysely<Schema>): AgentStore {
   const agents = (vaultId: Id<'vlt'>) =>
     db.selectFrom('agents').select(AGENT).where('vault_id', '=', vaultId);
@@ -31,10 +33,10 @@ export function createAgentStore(db: Kysely<Schema>): AgentStore {
     add: (agent) => run(db.insertInto('agents').values({ ...toRow(agent), ...nameColumns(agent.name) })),
     get: (vaultId, id) => first(agents(vaultId).where('id', '=', id as Id<'agt'>), toAgent),
     list: (vaultId, status, page) => {
-      const hasStatus =
-        status === undefined ? sql<SqlBool>`status != 'deleted'` : sql<SqlBool>`status = ${status}`;
-      const conditions = [hasStatus, ...nameContains(page.name)];
-      return pageBy(['created_at', 'id'], agents(vaultId), page, toAgent, conditions);
+      const all = agents(vaultId);
+      const [query, conditions] =
+        status === undefined ? [all, [NOT_DELETED]] : [all.where('status', '=', status), []];
+      return pageBy(['created_at', 'id'], query, page, toAgent, [...conditions, ...nameContains(page.name)]);
     },
     listAll: (vaultId, page) => pageBy(['created_at', 'id'], agents(vaultId), page, toAgent),
     update: (vaultId, id, { name, description, mcpEnabled, sealingKeyThumbprint }) =>

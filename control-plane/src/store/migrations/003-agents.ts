@@ -27,14 +27,21 @@ export const agents: SchemaMigration = {
       .addColumn('created_at', 'text', (column) => column.notNull())
       .addColumn('last_used_at', 'text')
       .execute();
-    await createIndex(db, 'agents_by_vault', 'agents', ['vault_id', 'created_at', 'id']);
+    // The last two are what lists are searched by: SQLite then reads the rows that it finds alone.
+    await createIndex(db, 'agents_by_vault', 'agents', [
+      'vault_id',
+      'created_at',
+      'id',
+      'status',
+      'name_key',
+    ]);
     await db.schema
       .createIndex('agents_by_name')
       .unique()
       .on('agents')
       .columns(['vault_id', 'name_hash'])
       .execute();
-    await createIndex(db, 'agents_by_status', 'agents', ['vault_id', 'status']);
+    await createIndex(db, 'agents_by_status', 'agents', ['vault_id', 'status', 'created_at', 'id']);
     await db.schema
       .createIndex('agents_active')
       .on('agents')
