@@ -71,13 +71,17 @@ export const setupQuery = queryOptions({
 
 /** Asks for what a first view needs while the page is not drawn yet. @param path of the screen */
 export function askForFirstView(queryClient: QueryClient, path: string): void {
-  void queryClient.prefetchQuery(meQuery);
-  if (path !== '/') return;
-  void queryClient.prefetchQuery(overviewQuery);
-  void queryClient.prefetchQuery(attentionQuery);
-  void queryClient.prefetchQuery(setupQuery);
-  void queryClient.prefetchQuery(seriesQuery);
-  void queryClient.prefetchQuery(activeAgentsQuery);
+  const asked: Promise<unknown>[] = [queryClient.query(meQuery)];
+  if (path === '/')
+    asked.push(
+      queryClient.query(overviewQuery),
+      queryClient.query(attentionQuery),
+      queryClient.query(setupQuery),
+      queryClient.query(seriesQuery),
+      queryClient.query(activeAgentsQuery),
+    );
+  // What shows them says what failed.
+  void Promise.allSettled(asked);
 }
 
 export type AgentStatus = Schemas['Agent']['status'];
