@@ -104,7 +104,7 @@ export async function machine(id: string): Promise<Machine> {
       return (await state()).ExitCode;
     },
     start: () => container.start(),
-    pause: () => container.pause(),
+    pause: () => freeze(() => container.pause()),
     unpause: () => container.unpause(),
     leave: async (networkName) => {
       await engine.getNetwork(networkName).disconnect({ Container: id, Force: true });
@@ -141,4 +141,17 @@ function unframed(frames: Buffer): string {
     at += FRAME_HEADER_BYTES + length;
   }
   return text;
+}
+
+const MAX_FREEZES = 10;
+
+/** The kernel may not freeze a busy container in the time that the engine gives it: then that runs on, and is frozen anew. */
+async function freeze(pause: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await pause();
+    } catch (error) {
+      if (tries === MAX_FREEZES || !String(error).includes('unable to freeze')) throw error;
+    }
+  }
 }
