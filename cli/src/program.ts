@@ -2,7 +2,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { Command } from 'commander';
 import { agentsCommand } from './commands/agents/commands.ts';
 import { contextCommand, useCommand } from './commands/contexts/commands.ts';
-import { type Surroundings, examples, lazily } from './commands/declare.ts';
+import { type Action, type Surroundings, examples, lazily } from './commands/declare.ts';
 import { accountCommand } from './commands/account/commands.ts';
 import { adminKeysCommand } from './commands/admin-keys/commands.ts';
 import { auditCommand } from './commands/audit/commands.ts';
@@ -35,6 +35,8 @@ import { exitCodeTable } from './failure.ts';
 import { addGlobalFlags, globalFlagsPage } from './global-flags.ts';
 import { plainLine } from './output/plain-line.ts';
 import { wantsColor } from './output/wants-color.ts';
+
+type Declare = (action: Action) => Command;
 
 /** Those that read all others. */
 const ABOUT_ALL: ReadonlySet<string> = new Set(['completion', 'help']);
@@ -70,76 +72,79 @@ export function createProgram(surroundings: Surroundings, first?: string): Comma
     .addHelpText('afterAll', `\n${ALSO}`);
   addGlobalFlags(program);
   leadingOn(program);
-  const groups: readonly (readonly [heading: string, commands: Readonly<Record<string, () => Command>>])[] = [
+  const groups: readonly (readonly [heading: string, commands: Readonly<Record<string, Declare>>])[] = [
     [
       'Sign-in:',
       {
-        login: () => loginCommand(action),
-        logout: () => logoutCommand(action),
-        whoami: () => whoamiCommand(action),
-        use: () => useCommand(action),
-        context: () => contextCommand(action),
+        login: loginCommand,
+        logout: logoutCommand,
+        whoami: whoamiCommand,
+        use: useCommand,
+        context: contextCommand,
       },
     ],
     [
       'Shortcuts:',
       {
-        ls: () => listTokens(action, 'ls').summary('list the credentials: tokens list'),
-        get: () => getToken(action).summary('print a credential: tokens get'),
-        add: () => createToken(action, 'add').summary('store a new credential: tokens create'),
-        set: () => setToken(action).summary('replace the secret of a credential: tokens set'),
-        show: () => showToken(action).summary('show a credential, without its secret: tokens show'),
-        rm: () => removeTokens(action).summary('delete credentials: tokens rm'),
-        grant: () => addGrants(action, 'grant').summary('grant an agent access to credentials: grants add'),
+        ls: (action) => listTokens(action, 'ls').summary('list the credentials: tokens list'),
+        get: (action) => getToken(action).summary('print a credential: tokens get'),
+        add: (action) => createToken(action, 'add').summary('store a new credential: tokens create'),
+        set: (action) => setToken(action).summary('replace the secret of a credential: tokens set'),
+        show: (action) => showToken(action).summary('show a credential, without its secret: tokens show'),
+        rm: (action) => removeTokens(action).summary('delete credentials: tokens rm'),
+        grant: (action) =>
+          addGrants(action, 'grant').summary('grant an agent access to credentials: grants add'),
       },
     ],
     [
       'Management:',
       {
-        tokens: () => tokensCommand(action),
-        agents: () => agentsCommand(action),
-        grants: () => grantsCommand(action),
-        folders: () => foldersCommand(action),
-        policies: () => policiesCommand(action),
-        proxies: () => proxiesCommand(action),
-        reach: () => reachCommand(action),
-        vault: () => vaultCommand(action),
+        tokens: tokensCommand,
+        agents: agentsCommand,
+        grants: grantsCommand,
+        folders: foldersCommand,
+        policies: policiesCommand,
+        proxies: proxiesCommand,
+        reach: reachCommand,
+        vault: vaultCommand,
       },
     ],
     [
       'Account:',
       {
-        audit: () => auditCommand(action),
-        limits: () => limitsCommand(action),
-        account: () => accountCommand(action),
-        members: () => membersCommand(action),
-        sessions: () => sessionsCommand(action),
-        'admin-keys': () => adminKeysCommand(action),
-        providers: () => providersCommand(action),
+        audit: auditCommand,
+        limits: limitsCommand,
+        account: accountCommand,
+        members: membersCommand,
+        sessions: sessionsCommand,
+        'admin-keys': adminKeysCommand,
+        providers: providersCommand,
       },
     ],
-    ['Webhook:', { webhook: () => webhookCommand(action) }],
+    ['Webhook:', { webhook: webhookCommand }],
     [
       'Here:',
       {
-        exec: () => execCommand(action),
+        exec: execCommand,
         completion: () => completionCommand(program, surroundings),
-        doctor: () => doctorCommand(action),
-        explain: () => explainCommand(action),
+        doctor: doctorCommand,
+        explain: explainCommand,
         help: () => helpCommand(program, surroundings),
         version: () => versionCommand(surroundings),
       },
     ],
   ];
   const named = [
-    { heading: '', name: 'complete-names', declare: () => completeNamesCommand(action) },
+    { heading: '', name: 'complete-names', declare: completeNamesCommand },
     ...groups.flatMap(([heading, commands]) =>
       Object.entries(commands).map(([name, declare]) => ({ heading, name, declare })),
     ),
   ];
   const alone = ABOUT_ALL.has(first ?? '') ? undefined : named.find(({ name }) => name === first);
   for (const { heading, declare } of alone === undefined ? named : [alone])
-    program.commandsGroup(heading).addCommand(inheriting(program, declare()), { hidden: heading === '' });
+    program
+      .commandsGroup(heading)
+      .addCommand(inheriting(program, declare(action)), { hidden: heading === '' });
   return program;
 }
 
