@@ -25,8 +25,8 @@ type Environment = Readonly<Record<string, string>>;
 
 /**
  * How long `svault --help` and `svault get NAME` take, from the start of the process to its end, as users have the client: from its
- * npm package, as a single file, and as `./svault` of this checkout. Each start is compared with one of `node -e 0` right before it: what else the machine does
- * falls on both.
+ * npm package, as a single file, and as `./svault` of this checkout. Each start is compared with one of `node -e 0` right before
+ * it: what else the machine does falls on both.
  * @param dir an existing folder for the builds and for what the client keeps
  */
 export async function clientStarts(pair: Pair, dir: string, rounds: number): Promise<readonly Row[]> {

@@ -16,9 +16,9 @@ const WARM_UP = 300;
 const EVENTS = 10 * WARM_UP;
 
 /**
- * The console in Chromium, which has both cores and shares them with both programs: how soon Home is usable with nothing cached, how long a change of
- * screens takes, what the first load is in bytes; and with live events, the longest task, in time of its thread, and what the heap
- * grows by.
+ * The console in Chromium, which shares both cores with the programs: how soon Home is usable with nothing cached, how long a
+ * change of screens takes, what the first load is in bytes; and with live events, the longest task, in time of its thread, and
+ * what the heap grows by.
  */
 export async function consoleRows(pair: Pair, rounds: number): Promise<readonly Row[]> {
   const agent = await pair.admin.call<{ agent: { id: string } }>('POST', '/api/agents', {
