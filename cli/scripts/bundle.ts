@@ -1,8 +1,7 @@
-import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle, bundleCommand, inAscii } from '../../scripts/packing/bundle.ts';
+import { bundle, bundleCommand, inAscii, replaceCode } from '../../scripts/packing/bundle.ts';
 import { noticesOf } from '../../scripts/packing/notices.ts';
 
 const CLI = fileURLToPath(new URL('..', import.meta.url));
@@ -25,12 +24,14 @@ export async function bundlePackage(
   into: string,
   options: { readonly inCheckout: boolean },
 ): Promise<string> {
-  const work = mkdtempSync(join(tmpdir(), 'svault-client-'));
+  mkdirSync(into, { recursive: true });
+  const work = mkdtempSync(join(into, '.building-'));
+  const [split, built] = [join(work, 'split'), join(work, 'built')];
   try {
     // Only ES modules are split; each is turned into CommonJS by itself.
     const files = await bundle(CLI, {
       entryPoints: ['src/main.ts'],
-      outdir: work,
+      outdir: split,
       format: 'esm',
       splitting: true,
       external: [KEYRING],
@@ -38,17 +39,19 @@ export async function bundlePackage(
         define: { 'import.meta.dirname': JSON.stringify(join(CLI, 'src/webhook-project')) },
       }),
     });
-    for (const former of globSync('*.{js,cjs}', { cwd: into })) rmSync(join(into, former));
     await bundle(CLI, {
-      entryPoints: globSync(join(work, '*.js')),
-      outdir: into,
+      entryPoints: globSync(join(split, '*.js')),
+      outdir: built,
       bundle: false,
       ...COMMON_JS,
     });
-    inAscii(into);
-    await bundleCommand(CLI, into, { main: './main.ts', becomes: './main.js', ...COMMON_JS });
+    await bundleCommand(CLI, built, { main: './main.ts', becomes: './main.js', ...COMMON_JS });
+    inAscii(built);
     // The package is of ES modules, whose loader alone takes as long as the client.
-    writeFileSync(join(into, 'package.json'), '{ "type": "commonjs" }\n');
+    writeFileSync(join(built, 'package.json'), '{ "type": "commonjs" }\n');
+    replaceCode(built, into);
+    // One that stays is as new as the sources all the same: `./svault` compares them.
+    utimesSync(join(into, 'bin.js'), new Date(), new Date());
     return noticesOf(files);
   } finally {
     rmSync(work, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 
@@ -88,4 +88,19 @@ export function inAscii(folder: string): void {
     );
     writeFileSync(path, escaped);
   }
+}
+
+/**
+ * Moves the files of one folder into another, whose other code goes: one by one, so that a start meanwhile finds each whole. One that
+ * is the same stays.
+ */
+export function replaceCode(from: string, into: string): void {
+  const built = globSync('*', { cwd: from });
+  for (const file of built) {
+    const target = join(into, file);
+    if (!existsSync(target) || !readFileSync(join(from, file)).equals(readFileSync(target)))
+      renameSync(join(from, file), target);
+  }
+  for (const file of globSync('*.{js,cjs,mjs}', { cwd: into }).filter((each) => !built.includes(each)))
+    rmSync(join(into, file), { force: true });
 }

@@ -5,12 +5,11 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { bundle, inAscii } from './bundle.ts';
+import { bundle, inAscii, replaceCode } from './bundle.ts';
 import { noticesOf } from './notices.ts';
 import { withoutUnusedParts } from './unused-parts.ts';
 
@@ -65,7 +64,7 @@ export async function buildProgram(name: ProgramFolder, into: string): Promise<v
     });
     writeFileSync(join(work, 'THIRD-PARTY-LICENSES.txt'), noticesOf([...files, ...ofWorkers]));
     inAscii(work);
-    replace(work, into);
+    replaceCode(work, into);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -96,16 +95,4 @@ function folderOf(name: string, from: string): string | undefined {
     if (existsSync(join(found, 'package.json'))) return found;
   }
   return undefined;
-}
-
-/** Moves the files of one folder into another, whose other code goes. */
-function replace(from: string, into: string): void {
-  const built = globSync('*', { cwd: from });
-  for (const file of built) {
-    const target = join(into, file);
-    if (!existsSync(target) || !readFileSync(join(from, file)).equals(readFileSync(target)))
-      renameSync(join(from, file), target);
-  }
-  for (const file of globSync('*.{js,mjs}', { cwd: into }).filter((each) => !built.includes(each)))
-    rmSync(join(into, file), { force: true });
 }
