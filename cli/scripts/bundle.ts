@@ -28,6 +28,11 @@ export async function bundlePackage(
   const work = mkdtempSync(join(into, '.building-'));
   const [split, built] = [join(work, 'split'), join(work, 'built')];
   try {
+    // The package around it is of ES modules, whose loader alone takes as long as the client, and whose default export of CommonJS is all of it.
+    for (const folder of [split, built]) {
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
+    }
     // Only ES modules are split; each is turned into CommonJS by itself.
     const files = await bundle(CLI, {
       entryPoints: ['src/main.ts'],
@@ -47,8 +52,6 @@ export async function bundlePackage(
     });
     await bundleCommand(CLI, built, { main: './main.ts', becomes: './main.js', ...COMMON_JS });
     inAscii(built);
-    // The package is of ES modules, whose loader alone takes as long as the client.
-    writeFileSync(join(built, 'package.json'), '{ "type": "commonjs" }\n');
     replaceCode(built, into);
     // One that stays is as new as the sources all the same: `./svault` compares them.
     utimesSync(join(into, 'bin.js'), new Date(), new Date());

@@ -1,9 +1,13 @@
 import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 
 /** Oldest Node that the published commands run on; their manifests say it as well. */
 const OLDEST_NODE = 20;
+
+/** The namespace of modules that stand before a package in CommonJS. */
+const COMMON_JS_LATER = 'common-js-later';
 
 /** Stops a Node that is too old for the code behind it, with one line in place of a stack. */
 const CHECK_NODE = `if (Number(process.versions.node.split('.')[0]) < ${OLDEST_NODE}) {
@@ -29,10 +33,12 @@ export async function bundle(folder: string, options: BuildOptions): Promise<rea
     // What is bundled has no sources beside it, which this would lead to.
     define: { 'import.meta.dirname': 'undefined' },
     ...options,
-    plugins: [englishOnly(), ...(options.plugins ?? [])],
+    plugins: [englishOnly(), namesOfCommonJs(), ...(options.plugins ?? [])],
   });
   const made = Object.values(metafile?.outputs ?? {}).flatMap(({ inputs }) => Object.entries(inputs));
-  return made.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => join(folder, path));
+  return made
+    .filter(([path, { bytesInOutput }]) => bytesInOutput > 0 && !path.startsWith(`${COMMON_JS_LATER}:`))
+    .map(([path]) => join(folder, path));
 }
 
 /**
@@ -61,6 +67,37 @@ export async function bundleCommand(
     plugins: [mainAsFile],
     ...options,
   });
+}
+
+/**
+ * A chunk that a dynamic import loads has only the default export of a package in CommonJS. This gives it the names that Node gives it,
+ * which the sources use.
+ */
+function namesOfCommonJs(): Plugin {
+  return {
+    name: 'names-of-common-js',
+    setup: ({ onResolve, onLoad, resolve }) => {
+      onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir }) => {
+        if (kind !== 'dynamic-import' || resolveDir.includes('node_modules')) return undefined;
+        const found = await resolve(path, { kind: 'import-statement', resolveDir });
+        if (found.external || found.errors.length > 0 || !found.path.includes('node_modules')) return found;
+        const module = (await import(pathToFileURL(found.path).href)) as object;
+        if (!('module.exports' in module)) return found;
+        const names = Object.keys(module).filter(
+          (name) => /^[a-zA-Z_$][\w$]*$/.test(name) && name !== 'default',
+        );
+        return { path: found.path, namespace: COMMON_JS_LATER, pluginData: names };
+      });
+      onLoad({ filter: /^/, namespace: COMMON_JS_LATER }, ({ path, pluginData }) => ({
+        contents: [
+          `import whole from ${JSON.stringify(path)};`,
+          'export default whole;',
+          `export const { ${(pluginData as readonly string[]).join(', ')} } = whole;`,
+        ].join('\n'),
+        resolveDir: dirname(path),
+      }));
+    },
+  };
 }
 
 /** zod brings its messages in 50 languages; the commands show none of them. */
