@@ -52,6 +52,8 @@ const WITHHELD_PREFIXES: readonly string[] = ['content-security-policy', 'access
 /** RFC 9213: `CDN-Cache-Control` and its like count before the `Cache-Control` of the service. */
 const WITHHELD_SUFFIX = '-cache-control';
 
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
+
 /** A legal field value (PROTOCOL.md section 5.6): nothing outside ASCII, no control but tab. */
 export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
@@ -96,6 +98,11 @@ export function withInjectedFields(
 }
 
 const foldedName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+
+/** Whether a text is a header name: an RFC 9110 token (of at most 128 characters). Names compare without case. */
+export function isHeaderName(text: string): boolean {
+  return HEADER_NAME.test(text);
+}
 
 /** Whether a text may be a field's value (PROTOCOL.md section 5.6): tab and printable ASCII, never a second field. */
 export function isFieldValue(text: string): boolean {

@@ -30,6 +30,13 @@ export const WEBHOOK_ERRORS = {
     remedy:
       'A host or header: store it again with svault set NAME --allow-host HOST --allow-header HEADER; HOST means https, write http://HOST:PORT for plain http. An address that is not public, or plain http: the operator of the webhook names it in SV_EGRESS_ALLOW as well.',
   },
+  REQUEST_NOT_ALLOWED: {
+    statuses: [403],
+    meaning:
+      'The credential was stored with rules for what may be asked with it, and none of them allows this request, or the request could be read in two ways. The message says which.',
+    remedy:
+      'svault show NAME lists the rules; svault set NAME --allow-request RULE stores the credential again with others. A request with two readings is denied whatever the rules are: send it in its plain form.',
+  },
   DELIVERY_NOT_ALLOWED: {
     statuses: [403],
     meaning: 'The credential was stored so that it is not handed out in this way.',

@@ -1,5 +1,5 @@
 import { markersIn } from '../proxy-headers.ts';
-import { isAllowedDestination } from './allowed-hosts.ts';
+import { isAllowedDestination } from '../allowed-hosts.ts';
 import { areHeaderTemplates, parseOutgoingUrl } from './destinations.ts';
 import type { DestinationProblem } from './proxy-failure.ts';
 import type { ProxyConfig } from './storage.ts';

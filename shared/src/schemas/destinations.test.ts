@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isAllowedDestination, isAllowedHost } from './allowed-hosts.ts';
+import { isAllowedDestination, isAllowedHost } from '../allowed-hosts.ts';
 import {
   areHeaderTemplates,
   headerTemplatesSchema,

@@ -1,9 +1,7 @@
 import * as z from 'zod';
+import { isAllowedHost } from '../allowed-hosts.ts';
 import { isObject } from '../json.ts';
-import { FIELD_VALUE } from '../proxy-headers.ts';
-import { isAllowedHost } from './allowed-hosts.ts';
-
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
+import { FIELD_VALUE, isHeaderName } from '../proxy-headers.ts';
 
 /** PROTOCOL.md section 5.6: a template may set none of these, nor any name with one of the prefixes. */
 const FORBIDDEN_HEADERS: readonly string[] = [
@@ -27,11 +25,6 @@ const MAX_URL_CHARACTERS = 2048;
 const OUTGOING_URL = /^https?:\/\/[^\s\\]+$/i;
 /** An empty one too, which the URL parser drops. */
 const USERINFO = /^[^/]*\/\/[^/?]*@/;
-
-/** Whether a text is a header name: an RFC 9110 token (of at most 128 characters). Names compare without case. */
-export function isHeaderName(text: string): boolean {
-  return TOKEN.test(text);
-}
 
 /** Whether a header decides where or how a message travels, so that no template may set it. */
 export function isForbiddenTemplateHeader(name: string): boolean {

@@ -25,16 +25,16 @@ export {
   timeSchema,
   versionSchema,
 } from './members.ts';
-export { allowedHostFor, isAllowedDestination, isAllowedHost } from './allowed-hosts.ts';
+export { allowedHostFor, isAllowedDestination, isAllowedHost } from '../allowed-hosts.ts';
 export {
   allowedHeadersSchema,
   allowedHostsSchema,
   headerNameSchema,
   headerTemplatesSchema,
   isForbiddenTemplateHeader,
-  isHeaderName,
   outgoingUrlSchema,
 } from './destinations.ts';
+export { isHeaderName } from '../proxy-headers.ts';
 export type { ErrorBody } from './members.ts';
 export {
   bindCodeSchema,

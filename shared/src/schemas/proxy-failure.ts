@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { markersIn } from '../proxy-headers.ts';
-import { allowedHostFor, isAllowedHost } from './allowed-hosts.ts';
+import { allowedHostFor, isAllowedHost } from '../allowed-hosts.ts';
 import type { ProxyConfig } from './storage.ts';
 
 /** Why a call of an upstream failed, or was not made by the egress rules of its caller. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { byteLength } from '../byte-length.ts';
+import { requestRulesSchema } from '../request-rules/rules-schema.ts';
 import { headerTemplatesSchema, outgoingUrlSchema } from './destinations.ts';
 import {
   cursorSchema,
@@ -23,6 +24,7 @@ export const tokenMetadataSchema = z.object({
   delivery: z.enum(DELIVERY),
   allowedHosts: z.array(z.string()),
   allowedHeaders: z.array(z.string()),
+  requests: requestRulesSchema.optional(),
   /** The record holds no secret. */
   empty: z.boolean(),
   /** The stored refresh token is invalid; the owner must authorise again. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { utf8 } from '../bytes.ts';
 import { parseWireObject } from '../json.ts';
-import { isAllowedHost } from './allowed-hosts.ts';
+import { isAllowedHost } from '../allowed-hosts.ts';
 import { storeBodySchema } from './store.ts';
 
 const accepts = (body: unknown): boolean => storeBodySchema.safeParse(body).success;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { requestRulesSchema } from '../request-rules/rules-schema.ts';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
 import { isShortSecret } from '../short-secret.ts';
 import { allowedHeadersSchema, allowedHostsSchema, outgoingUrlSchema } from './destinations.ts';
@@ -30,6 +31,7 @@ export type Provider = z.infer<typeof providerSchema>;
 const restrictions = {
   allowedHosts: allowedHostsSchema.optional(),
   allowedHeaders: allowedHeadersSchema.optional(),
+  requests: requestRulesSchema.optional(),
   delivery: z.enum(DELIVERY).optional(),
   recipients: z.array(recipientSchema).min(1).max(20).optional(),
   /** A proxy may inject less than 80 bits. Default: false. */

@@ -21,6 +21,7 @@ export const CAPABILITIES = [
   'gcp',
   'github-app',
   'sealed-delivery',
+  'request-rules',
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 

@@ -29,10 +29,13 @@ export function isAllowedHost(entry: string): boolean {
  */
 export function isAllowedDestination(url: Origin, allowedHosts: readonly string[]): boolean {
   if (url.protocol === 'https:' && allowedHosts.includes(ANY)) return true;
-  // The spellings that an entry for this URL can have, since an entry spells its host as the URL parser does.
+  return spellingsOf(url).some((spelling) => allowedHosts.includes(spelling) && isAllowedHost(spelling));
+}
+
+/** What an entry for this URL can look like, since an entry spells its host as the URL parser does. */
+export function spellingsOf(url: Origin): readonly string[] {
   const entry = allowedHostFor(url);
-  const spellings = url.port === '' ? [entry, `${entry}:${DEFAULT_PORTS[url.protocol]}`] : [entry];
-  return spellings.some((spelling) => allowedHosts.includes(spelling) && isAllowedHost(spelling));
+  return url.port === '' ? [entry, `${entry}:${DEFAULT_PORTS[url.protocol]}`] : [entry];
 }
 
 /** The shortest entry of `allowedHosts` that lets a credential go to this URL. */

@@ -1,0 +1,40 @@
+/**
+ * Why a request is denied before any rule is asked: the one that reads it here and the one that serves it could read it
+ * differently.
+ */
+const AMBIGUITIES = {
+  method: 'its method is not one in capitals that an upstream serves',
+  method_override: 'it names another method for the upstream to take',
+  absolute_target: 'its target does not begin with a slash',
+  fragment: 'its target has a fragment',
+  path_length: 'its path is longer than 4,096 characters',
+  path_characters: 'its path has characters that RFC 3986 does not allow there, or path parameters',
+  path_empty_segment: 'its path has an empty segment',
+  path_dot_segment: 'its path has a dot segment',
+  path_encoding: 'its path has an encoded delimiter or control character',
+  path_encoded_twice: 'its path is percent-encoded twice',
+  path_utf8: 'its path is not UTF-8',
+  path_lookalike: 'its path has characters that some programs take for delimiters',
+  query: 'its query is not well formed',
+  header: 'a header is not well formed, or stands twice',
+  path_override: 'a header names another path for the upstream to take',
+  content_type: 'its body is not said to be JSON in UTF-8',
+  content_encoding: 'its body is compressed',
+  json: 'its body is not one JSON object, or has a name twice',
+  member_case: 'its body has a member whose name differs from another one in case alone',
+  json_rpc: 'its body is not one JSON-RPC 2.0 message',
+  mcp_header: 'a header says something else than its body',
+} as const;
+
+export type Ambiguity = keyof typeof AMBIGUITIES;
+
+/** Thrown inside of this folder alone. */
+export class AmbiguousRequest extends Error {
+  override readonly name = 'AmbiguousRequest';
+  readonly ambiguity: Ambiguity;
+
+  constructor(ambiguity: Ambiguity) {
+    super(`the request has two readings: ${AMBIGUITIES[ambiguity]}`);
+    this.ambiguity = ambiguity;
+  }
+}
