@@ -27,7 +27,7 @@ export {
   timeOfId,
 } from './ids.ts';
 export type { Id, IdPrefix, KeyPrefix } from './ids.ts';
-export { JsonRefused, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
+export { JsonRefused, isObject, parseJsonObject, parseJsonValue, parseWireObject } from './json.ts';
 export type { JsonRefusalReason } from './json.ts';
 export { base32Bytes } from './otpauth/base32.ts';
 export { createScrub } from './echo-scrub.ts';

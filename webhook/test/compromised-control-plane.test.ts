@@ -19,6 +19,7 @@ import { observeAnswers, proxyTo } from './support/compromised-control-plane.ts'
 const ROWS = [
   'read a record through `/v1/storage`',
   'send `${TOKEN}` to its own host, or in a header that routes',
+  'ask something else of an allowed host than its owner meant',
   'have an allowed host called by plain `http`, to read along',
   'guess a one-time code, a PIN or a password through a proxy',
   'fetch a `proxy-only` record with a ticket it signed itself',
@@ -105,6 +106,43 @@ const attacks: Record<Row, () => Promise<void>> = {
     } finally {
       await host.close();
     }
+  },
+
+  'ask something else of an allowed host than its owner meant': async () => {
+    const upstream = await startUpstream();
+    const requests = [
+      { methods: ['GET'], paths: ['/repos/acme/*/issues'] },
+      { tools: ['get_*'], paths: ['/mcp'] },
+    ];
+    await owned('ruled', { tokenType: 'PlainText', value: SENDABLE, allowedHosts: [upstream.url], requests });
+    const tool = (name: string) =>
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
+    const call = { serviceName: 'ruled' };
+    const ask = async (path: string, more: object = {}, headerTemplates: Record<string, string> = {}) => {
+      const marked = { authorization: 'Bearer ${TOKEN}', ...headerTemplates };
+      await putProxy(webhook, upstream.url + path, { ...call, headerTemplates: marked });
+      return callProxy(webhook, { ...call, ...more });
+    };
+    const attempts: Parameters<typeof ask>[] = [
+      ['/user', { method: 'GET' }],
+      ['/repos/acme/x/issues', { method: 'DELETE' }],
+      ['/repos/acme/../other/issues', { method: 'GET' }],
+      ['/repos/acme/%2e%2e/issues', { method: 'GET' }],
+      ['/repos/acme/x%2F..%2Fy/issues', { method: 'GET' }],
+      ['/repos/acme/x/issues?_method=DELETE', { method: 'GET' }],
+      ['/repos/acme/x/issues', { method: 'GET' }, { 'X-HTTP-Method-Override': 'DELETE' }],
+      ['/repos/acme/x/issues', { method: 'GET' }, { 'X-Original-URL': '/user' }],
+      ['/user', { body: tool('get_issue') }],
+      ['/mcp', { body: tool('delete_issue') }],
+      ['/mcp', { body: tool('get_issue').replace('{', '{"method":"x",') }],
+      // Whatever a ticket, a body or a setting of the proxy says about rules.
+      ['/user', { method: 'GET', claims: { requests: [{ methods: ['GET'], paths: ['/**'] }] } }],
+    ];
+    for (const attempt of attempts) expect([attempt, (await ask(...attempt)).status]).toEqual([attempt, 403]);
+    expect(upstream.connections()).toBe(0);
+    expect((await ask('/repos/acme/x/issues', { method: 'GET' })).status).toBe(200);
+    expect((await ask('/mcp', { body: tool('get_issue') })).status).toBe(200);
+    await upstream.close();
   },
 
   'guess a one-time code, a PIN or a password through a proxy': async () => {

@@ -16,4 +16,5 @@ export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'gcp',
   'github-app',
   'sealed-delivery',
+  'request-rules',
 ];

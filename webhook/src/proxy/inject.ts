@@ -9,16 +9,9 @@ import {
   requestFieldsThatTravel,
   withInjectedFields,
 } from '@svault/shared';
-import {
-  type DestinationProblem,
-  type ProxyConfig,
-  allowedHostFor,
-  destinationProblem,
-  proxyFailureText,
-} from '@svault/shared/schemas';
+import type { ProxyConfig } from '@svault/shared/schemas';
 import type { CurrentCredential } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
-import type { OpenRecord } from '../vault/vault.ts';
 import type { UpstreamCall } from './forward.ts';
 
 /** Of all templates together: no credential needs more, and each marker repeats the credential. */
@@ -59,7 +52,7 @@ export interface PreparedCall {
 /**
  * Fills the templates.
  *
- * @param config which {@link mustAllowDestination} allowed for the credential's record
+ * @param config which `mustAllowCall` allowed for the credential's record
  * @throws ApiError NOT_INJECTABLE
  */
 export function prepareInjection(
@@ -79,26 +72,6 @@ export function prepareInjection(
   return { config, version: record.version, token, headers };
 }
 
-/** @throws ApiError DESTINATION_NOT_ALLOWED */
-export function mustAllowDestination(config: ProxyConfig, { settings }: OpenRecord): void {
-  const problem = destinationProblem(config, settings);
-  if (problem !== undefined) throw destinationNotAllowed(problem, config);
-}
-
-/** For the caller the cause in words, for the log the entry or header that is missing. */
-export function destinationNotAllowed(problem: DestinationProblem, config: ProxyConfig): ApiError {
-  const missing = missingIn(problem, config);
-  return new ApiError('DESTINATION_NOT_ALLOWED', proxyFailureText(problem, config), {
-    reason: missing === undefined ? problem.cause : `${problem.cause}: ${missing}`,
-    details: problem,
-  });
-}
-
-function missingIn(problem: DestinationProblem, { upstreamUrl }: ProxyConfig): string | undefined {
-  if (problem.cause === 'host') return allowedHostFor(new URL(upstreamUrl));
-  return problem.cause === 'header' ? problem.header : undefined;
-}
-
 /** The agent's request as the upstream gets it: its own fields, without those that end here, and the injected ones. */
 export function upstreamCall(
   request: {
@@ -110,21 +83,27 @@ export function upstreamCall(
   { config, headers: injected }: PreparedCall,
 ): Omit<UpstreamCall, 'waitedMs'> {
   const { ticket, fields, body, signal } = request;
+  return {
+    method: ticket.htm,
+    url: config.upstreamUrl,
+    headers: Object.fromEntries(upstreamFields(fields, [...injected])),
+    ...(body.byteLength > 0 && { body }),
+    partition: ticket.prx,
+    signal,
+  };
+}
+
+/**
+ * The header of a call as the upstream gets it.
+ * @param fields of the agent, as received
+ * @param injected in the place of the agent's
+ */
+export function upstreamFields(fields: HeaderPairs, injected: HeaderPairs): HeaderPairs {
   const headers = new Map<string, string>();
   for (const [name, value] of requestFieldsThatTravel(fields)) {
     // RFC 9110 section 5.3: lines of one name are one list.
     const former = headers.get(name);
     headers.set(name, former === undefined ? value : `${former}, ${value}`);
   }
-  return {
-    method: ticket.htm,
-    url: config.upstreamUrl,
-    headers: {
-      ...Object.fromEntries(withInjectedFields([...headers], [...injected])),
-      'accept-encoding': 'identity',
-    },
-    ...(body.byteLength > 0 && { body }),
-    partition: ticket.prx,
-    signal,
-  };
+  return [...withInjectedFields([...headers], injected), ['accept-encoding', 'identity']];
 }

@@ -16,14 +16,10 @@ import type { CurrentCredentials } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import type { Forward } from './forward.ts';
-import {
-  type PreparedCall,
-  destinationNotAllowed,
-  mustAllowDestination,
-  prepareInjection,
-  upstreamCall,
-} from './inject.ts';
+import { type AllowedCall, destinationNotAllowed, mustAllowCall } from './allow-call.ts';
+import { type PreparedCall, prepareInjection, upstreamCall } from './inject.ts';
 import type { ProxyConfigs } from './proxy-configs.ts';
+import { withoutHiddenTools } from './tool-list-filter.ts';
 
 /** A verified call of an agent, as the control plane sent it. */
 interface ProxiedRequest<Rejection extends string> {
@@ -47,7 +43,7 @@ interface ProxiedRequest<Rejection extends string> {
  *
  * @param take gets the head of the upstream's answer, without the fields that end here
  * @returns undefined once the answer was streamed or broken off; otherwise why the nonce could not be claimed
- * @throws ApiError NOT_FOUND, DESTINATION_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT
+ * @throws ApiError NOT_FOUND, DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT
  *   and those of {@link CurrentCredentials}, all before `take` was called
  */
 export type CallThroughProxy = <Rejection extends string>(
@@ -55,8 +51,10 @@ export type CallThroughProxy = <Rejection extends string>(
   take: TakeAnswer,
 ) => Promise<{ readonly unclaimable: Rejection } | undefined>;
 
+type AgentCall = Pick<ProxiedRequest<string>, 'ticket' | 'fields' | 'body'>;
 /** What may be sent, or why nothing is. */
-type Decision = { readonly prepared: PreparedCall } | { readonly error: unknown };
+type Decision =
+  { readonly prepared: PreparedCall; readonly allowed: AllowedCall } | { readonly error: unknown };
 /** Or a record whose credential a provider or minter must be called for. */
 type FirstDecision = Decision | { readonly record: OpenRecord };
 
@@ -84,35 +82,39 @@ export function createCallThroughProxy(deps: {
   const recordOf = (config: ProxyConfig): OpenRecord => {
     const record = vault.open(config.serviceName);
     if (record === undefined) throw new ApiError('NOT_FOUND', 'there is no credential of that name');
-    mustAllowDestination(config, record);
     return record;
   };
 
   /** In an open transaction: what a call comes to, which the log then has. */
-  const decideNow = (ticket: ProxyTicket): FirstDecision => {
+  const decideNow = (request: AgentCall): FirstDecision => {
+    const { ticket } = request;
     try {
       const config = configOf(ticket);
       const record = recordOf(config);
+      const allowed = mustAllowCall(request, config, record);
       const credential = credentials.atHand(record, ticket.sub);
-      return credential === undefined ? { record } : { prepared: prepareInjection(config, credential) };
+      return credential === undefined
+        ? { record }
+        : { prepared: prepareInjection(config, credential), allowed };
     } catch (error) {
       return { error };
     }
   };
   const logNow = (ticket: ProxyTicket, decision: FirstDecision): void => {
-    if ('prepared' in decision) audit.appendNow(usedEvent(ticket, decision.prepared));
+    if ('prepared' in decision) audit.appendNow(usedEvent(ticket, decision.prepared, decision.allowed));
     if ('error' in decision) audit.appendNow(refusedEvent(ticket, decision.error));
   };
   /** The decision of a call whose credential a provider or minter must be called for. */
-  const decideLater = async (ticket: ProxyTicket, record: OpenRecord): Promise<Decision> => {
+  const decideLater = async (request: AgentCall, record: OpenRecord): Promise<Decision> => {
+    const { ticket } = request;
     let decision: Decision;
     try {
       const credential = await credentials.obtain(record, ticket.sub);
       // Read and checked again: in the seconds that a provider took, the proxy may have been changed or deleted, and the
       // credential stored again, for other hosts.
       const config = configOf(ticket);
-      mustAllowDestination(config, credential.record);
-      decision = { prepared: prepareInjection(config, credential) };
+      const allowed = mustAllowCall(request, config, credential.record);
+      decision = { prepared: prepareInjection(config, credential), allowed };
     } catch (error) {
       decision = { error };
     }
@@ -129,20 +131,22 @@ export function createCallThroughProxy(deps: {
         const claimed = claimNow();
         if (claimed !== 'claimed') return { unclaimable: claimed };
         const decision: FirstDecision =
-          closeStream === undefined ? { error: tooManyCalls() } : decideNow(ticket);
+          closeStream === undefined ? { error: tooManyCalls() } : decideNow(request);
         logNow(ticket, decision);
         return decision;
       });
       if ('unclaimable' in first) return first;
       // The nonce is claimed by now, so that a replay calls no provider.
-      const decision = 'record' in first ? await decideLater(ticket, first.record) : first;
+      const decision = 'record' in first ? await decideLater(request, first.record) : first;
       if ('error' in decision) throw decision.error;
-      const { prepared } = decision;
+      const { prepared, allowed } = decision;
       const call = upstreamCall(request, prepared);
       const waitedMs = clock.monotonic() - startedMs;
+      const { showsTool } = allowed;
+      const takeShown = showsTool === undefined ? take : withoutHiddenTools(showsTool, take);
       let rejection: Promise<void> | undefined;
       const takeLogged: TakeAnswer = (head) => {
-        const taker = take(head);
+        const taker = takeShown(head);
         if (REJECTIONS.has(head.status)) {
           rejection = audit.append(rejectedEvent(ticket, head.status));
           rejection.catch(() => undefined);
@@ -163,14 +167,29 @@ export function createCallThroughProxy(deps: {
   };
 }
 
-function usedEvent(ticket: ProxyTicket, { config, version }: PreparedCall): OwnEvent {
+function usedEvent(ticket: ProxyTicket, { config, version }: PreparedCall, allowed: AllowedCall): OwnEvent {
   const { host } = new URL(config.upstreamUrl);
   const headers = Object.entries(config.headerTemplates)
     .filter(([, value]) => markersIn(value) > 0)
     .map(([name]) => name.toLowerCase());
-  const detail = { jti: ticket.jti, htm: ticket.htm, version, config: config.version, host, headers };
+  const rule = rulesOf(allowed);
+  const detail = {
+    jti: ticket.jti,
+    htm: ticket.htm,
+    version,
+    config: config.version,
+    host,
+    headers,
+    ...rule,
+  };
   return { ...useOf(ticket), outcome: 'success', detail };
 }
+
+/** The pattern that allowed the call: a path, a query or a body could hold what no log should. */
+const rulesOf = ({ path, tool }: AllowedCall): { path?: string; tool?: string } => ({
+  ...(path !== undefined && { path }),
+  ...(tool !== undefined && { tool }),
+});
 
 function refusedEvent(ticket: ProxyTicket, error: unknown): OwnEvent {
   const { jti, htm } = ticket;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { AeadFailed, open, seal } from '@svault/server-kit/aead';
 import { Secret, parseTime, utf8 } from '@svault/shared';
 import type { Keyring } from './keyring.ts';
@@ -69,7 +70,18 @@ export function rewrapAsRetired(keys: KeyWrapper, live: StoredRecord): Uint8Arra
   }
 }
 
-/** The settings of a record, not authenticated: opening the secret does that. */
-export function settingsOf(record: Pick<RecordHead, 'settingsText'>): SealedSettings {
-  return JSON.parse(record.settingsText) as SealedSettings;
+/** Characters of settings that are kept parsed, those of the records that were used last. */
+const MAX_KEPT_CHARACTERS = 4 * 1024 * 1024;
+const kept = new LRUCache<string, SealedSettings>({
+  maxSize: MAX_KEPT_CHARACTERS,
+  sizeCalculation: (_settings, text) => text.length,
+});
+
+/** The settings of a record, not authenticated: opening the secret does that. The same object for the same text. */
+export function settingsOf({ settingsText }: Pick<RecordHead, 'settingsText'>): SealedSettings {
+  const known = kept.get(settingsText);
+  if (known !== undefined) return known;
+  const settings = JSON.parse(settingsText) as SealedSettings;
+  kept.set(settingsText, settings);
+  return settings;
 }

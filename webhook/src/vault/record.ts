@@ -1,3 +1,4 @@
+import type { RequestRule } from '@svault/shared/request-rules';
 import type { AuthMethod, Delivery, Minter, Recipient, TokenType, TotpSeed } from '@svault/shared/schemas';
 
 /** How a `JWT` record is refreshed; the client's secret is stored with the other secrets. */
@@ -28,6 +29,8 @@ export interface SealedSettings {
   readonly delivery: Delivery;
   readonly allowedHosts: readonly string[];
   readonly allowedHeaders: readonly string[];
+  /** What a proxy may ask (PROTOCOL.md section 5.7); absent: anything, at the allowed hosts. */
+  readonly requests?: readonly RequestRule[] | undefined;
   /** With delivery `sealed`, and only there. */
   readonly recipients?: readonly Recipient[] | undefined;
   /** A proxy may inject less than 80 bits (PROTOCOL.md section 5.5, "Short secrets"); absent: it may not. */
