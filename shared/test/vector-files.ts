@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { RequestDenial, RequestRule } from '@svault/shared/request-rules';
 
 /** What a vector expects: `reason` is one of our closed lists, for the log; outside all refusals look alike. */
 interface Expected {
@@ -56,6 +57,23 @@ export interface RecipientVector extends Expected {
   readonly thumbprint?: string;
 }
 
+export interface RequestRulesVector {
+  readonly name: string;
+  readonly rules: readonly RequestRule[];
+  readonly request: {
+    readonly method: string;
+    /** Of the upstream: scheme, host and port. */
+    readonly url: string;
+    readonly target: string;
+    readonly headers: ReadonlyArray<readonly [string, string]>;
+    readonly body?: string;
+    /** In the place of `body` where that is not UTF-8. */
+    readonly bodyBase64?: string;
+  };
+  readonly allowed: boolean;
+  readonly reason?: RequestDenial;
+}
+
 export interface Published {
   readonly 'rfc9421-b.2.5': {
     readonly key: string;
@@ -81,6 +99,7 @@ export const requestVectors = vectorsOf<RequestVector>('request-signatures.json'
 export const ticketVectors = vectorsOf<TicketVector>('tickets.json');
 export const sealedVectors = vectorsOf<SealedVector>('sealed.json');
 export const recipientVectors = vectorsOf<RecipientVector>('recipients.json');
+export const requestRulesVectors = vectorsOf<RequestRulesVector>('request-rules.json');
 export const published = read('published.json') as Published;
 
 /** By name, for tests that are about one vector. */

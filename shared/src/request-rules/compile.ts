@@ -1,7 +1,14 @@
 import { spellingsOf } from '../allowed-hosts.ts';
-import { type Ambiguity, AmbiguousRequest } from './ambiguity.ts';
+import { AmbiguousRequest, type RequestDenial } from './request-denial.ts';
 import { type HttpRequest, readRequest } from './http-request.ts';
-import { CALL_TOOL, type McpMessage, pointerTokens, readMcpMessage, valueAt } from './mcp-message.ts';
+import {
+  CALL_TOOL,
+  LIST_TOOLS,
+  type McpMessage,
+  pointerTokens,
+  readMcpMessage,
+  valueAt,
+} from './mcp-message.ts';
 import { matchesPath, readPath } from './request-path.ts';
 import type { RequestRule } from './rules-schema.ts';
 
@@ -13,13 +20,12 @@ export type RequestVerdict =
       readonly path: string;
       /** That the request calls. */
       readonly tool?: string;
+      /** The answer may list tools, of which only those that {@link RequestRules.toolsShownAt} says may be handed on. */
+      readonly listsTools?: true;
     }
   | {
       readonly allowed: false;
-      /** `rule`: its one reading matches none. */
-      readonly reason: Ambiguity | 'rule';
-      /** For people; has nothing of the request. */
-      readonly message: string;
+      readonly reason: RequestDenial;
       /** That the request would have called. */
       readonly tool?: string;
     };
@@ -27,18 +33,18 @@ export type RequestVerdict =
 export interface RequestRules {
   /** Whether one rule matches the request whole. A request with two readings is denied. */
   decide(request: HttpRequest): RequestVerdict;
-  /** Whether some call of a tool is allowed at an endpoint, so that its `tools/list` may show it. */
-  showsTool(endpoint: Pick<HttpRequest, 'origin' | 'target'>, name: string): boolean;
+  /** Whether some call of a tool is allowed at an endpoint, by the tool's name. @throws Error for a target that is denied */
+  toolsShownAt(endpoint: Pick<HttpRequest, 'origin' | 'target'>): (name: string) => boolean;
 }
 
 /** Pass with any rule for tools or MCP methods: without them no client gets as far as a call. */
-const HANDSHAKE = ['initialize', 'server/discover', 'ping', 'notifications/*', 'tools/list'].map(matcherOf);
+const HANDSHAKE = ['initialize', 'server/discover', 'ping', 'notifications/*', LIST_TOOLS].map(matcherOf);
 /** Where a rule is for MCP: the stream of what the server sends, and the end of a session. */
 const WITHOUT_MESSAGE: ReadonlySet<string> = new Set(['GET', 'DELETE']);
 
 /** Names of tools have 128 at most (MCP 2025-11-25, Tools, "Tool Names"), but nothing holds a caller to that. */
 const MAX_LOGGED_CHARACTERS = 256;
-const NOT_ALLOWED = { allowed: false, reason: 'rule', message: 'no rule allows the request' } as const;
+const NOT_ALLOWED = { allowed: false, reason: 'rule' } as const;
 
 type Matches = (text: string) => boolean;
 
@@ -60,18 +66,16 @@ export function compileRequestRules(rules: readonly RequestRule[]): RequestRules
         return decide(compiled, request);
       } catch (error) {
         if (!(error instanceof AmbiguousRequest)) throw error;
-        return { allowed: false, reason: error.ambiguity, message: error.message };
+        return { allowed: false, reason: error.ambiguity };
       }
     },
-    showsTool: ({ origin, target }, name) => {
+    toolsShownAt: ({ origin, target }) => {
       const destination = {
         spellings: spellingsOf(origin),
         segments: readPath(target.split('?', 1)[0] ?? ''),
       };
-      return compiled.some(
-        (rule) =>
-          pathOf(rule, destination) !== undefined && (rule.methods?.has('POST') ?? allowsTool(rule, name)),
-      );
+      const there = compiled.filter((rule) => pathOf(rule, destination) !== undefined);
+      return (name) => there.some((rule) => allowsTool(rule, name));
     },
   };
 }
@@ -85,17 +89,23 @@ function decide(rules: readonly CompiledRule[], request: HttpRequest): RequestVe
     const path = pathOf(rule, destination);
     return path === undefined ? [] : [{ rule, path }];
   });
-  const hasMessage = !WITHOUT_MESSAGE.has(method) || body.byteLength > 0;
-  const byMethod = candidates.find(({ rule }) =>
-    rule.methods === undefined ? !hasMessage : allowsMethod(rule.methods, method),
+  const byMethod = candidates.find(
+    ({ rule }) => rule.methods !== undefined && allowsMethod(rule.methods, method),
   );
   if (byMethod !== undefined) return { allowed: true, path: byMethod.path };
   const forMcp = candidates.filter(({ rule }) => rule.methods === undefined);
-  if (method !== 'POST' || forMcp.length === 0) return NOT_ALLOWED;
+  const [first] = forMcp;
+  if (first === undefined) return NOT_ALLOWED;
+  if (WITHOUT_MESSAGE.has(method) && body.byteLength === 0)
+    return { allowed: true, path: first.path, listsTools: true };
+  if (method !== 'POST') return NOT_ALLOWED;
   const message = readMcpMessage(fields, body);
   const called = message.kind === 'tool' && { tool: message.name.slice(0, MAX_LOGGED_CHARACTERS) };
-  const match = forMcp.find(({ rule }) => allowsMessage(rule, message));
-  return match === undefined ? { ...NOT_ALLOWED, ...called } : { allowed: true, path: match.path, ...called };
+  // All of them, so that the order of the rules does not decide whether an ambiguity is met.
+  const [match] = forMcp.filter(({ rule }) => allowsMessage(rule, message));
+  if (match === undefined) return { ...NOT_ALLOWED, ...called };
+  const lists = message.kind === 'request' && message.method === LIST_TOOLS && { listsTools: true as const };
+  return { allowed: true, path: match.path, ...called, ...lists };
 }
 
 function compile(rule: RequestRule): CompiledRule {
@@ -137,7 +147,10 @@ function allowsMessage(rule: CompiledRule, message: McpMessage): boolean {
     case 'tool':
       return (
         allowsTool(rule, message.name) &&
-        rule.arguments.every(({ tokens, values }) => values.includes(valueAt(message.arguments, tokens)))
+        rule.arguments
+          // Each is looked at, whatever those before it come to: one with two readings denies the call.
+          .map(({ tokens, values }) => values.includes(valueAt(message.arguments, tokens)))
+          .every(Boolean)
       );
   }
 }

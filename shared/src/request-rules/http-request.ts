@@ -1,6 +1,6 @@
 import { isFieldValue, isHeaderName } from '../proxy-headers.ts';
 import type { HeaderPairs } from '../signing/message.ts';
-import { AmbiguousRequest } from './ambiguity.ts';
+import { AmbiguousRequest } from './request-denial.ts';
 import { readPath } from './request-path.ts';
 
 /** A request as it would reach the upstream. */
@@ -66,7 +66,8 @@ export function readRequest({ method, target, fields, body }: HttpRequest): Read
   const segments = readPath(question === -1 ? target : target.slice(0, question));
   if (question !== -1) checkQuery(target.slice(question + 1));
   const byName = readFields(fields);
-  if (method === 'POST' && body.byteLength > 0) checkBodyForOverride(byName.get('content-type') ?? '', body);
+  checkLength(byName, body);
+  if (method === 'POST' && body.byteLength > 0) checkBodyForOverride(byName, body);
   return { segments, fields: byName };
 }
 
@@ -74,14 +75,23 @@ function readFields(pairs: HeaderPairs): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const [received, value] of pairs) {
     const name = received.toLowerCase().replaceAll('_', '-');
-    if (!isHeaderName(received) || !isFieldValue(value)) throw new AmbiguousRequest('header');
+    if (!isHeaderName(received) || !isFieldValue(value)) throw new AmbiguousRequest('header_form');
     if (METHOD_OVERRIDES.has(name)) throw new AmbiguousRequest('method_override');
     if (PATH_OVERRIDES.has(name)) throw new AmbiguousRequest('path_override');
-    if (fields.has(name) && SINGLE.has(name)) throw new AmbiguousRequest('header');
+    if (fields.has(name) && SINGLE.has(name)) throw new AmbiguousRequest('header_form');
     fields.set(name, value);
   }
-  if (fields.has('content-length') && fields.has('transfer-encoding')) throw new AmbiguousRequest('header');
   return fields;
+}
+
+/** RFC 9112 section 6.3: where these contradict each other, what one program takes for the end another one does not. */
+function checkLength(fields: ReadonlyMap<string, string>, body: Uint8Array): void {
+  const [length, coding] = [fields.get('content-length'), fields.get('transfer-encoding')];
+  const isPlain =
+    coding === undefined
+      ? length === undefined || length === String(body.byteLength)
+      : length === undefined && coding === 'chunked';
+  if (!isPlain) throw new AmbiguousRequest('header_form');
 }
 
 function checkQuery(query: string): void {
@@ -90,14 +100,14 @@ function checkQuery(query: string): void {
 }
 
 /** @param form as `application/x-www-form-urlencoded` */
-function checkNames(form: string, ambiguity: 'query' | 'json'): void {
+function checkNames(form: string, ambiguity: 'query' | 'form'): void {
   for (const pair of form.split(/[&;]/)) {
     const [name = ''] = pair.split('=', 1);
     if (isMethodOverride(decodeName(name, ambiguity))) throw new AmbiguousRequest('method_override');
   }
 }
 
-function decodeName(name: string, ambiguity: 'query' | 'json'): string {
+function decodeName(name: string, ambiguity: 'query' | 'form'): string {
   try {
     return decodeURIComponent(name.replaceAll('+', ' '));
   } catch {
@@ -110,6 +120,9 @@ const METHOD_PARAMETERS: ReadonlySet<string> = new Set([
   '_http_method',
   '_method_override',
   '$method',
+  // Of Google's APIs (`goog.net.rpc.HttpCors`); the latter holds headers.
+  '$httpmethod',
+  '$httpheaders',
 ]);
 
 /** PHP makes `_` of spaces, dots and brackets, drops leading spaces, and ends a name where its indexes or a NUL begin. */
@@ -118,24 +131,49 @@ function isMethodOverride(name: string): boolean {
   return METHOD_PARAMETERS.has(folded) || METHOD_OVERRIDES.has(folded.replaceAll('_', '-'));
 }
 
-/** Frameworks take a POST for the method that a parameter of its body names. */
-function checkBodyForOverride(contentType: string, body: Uint8Array): void {
-  const type = contentType.toLowerCase();
+/** In these an ASCII name is the bytes that it is in UTF-8, the default of forms and JSON. */
+const ASCII_CHARSET = /^(?:utf-?8|us-ascii|iso-8859-1)$/;
+const CHARSET_PARAMETERS = /charset[^=]*=\s*["']?([^\s"';,]*)/g;
+
+/**
+ * Frameworks take a POST for the method that a parameter of its body names. A `Content-Type` may have the word for one
+ * format in a parameter and mean another, and Rack takes a body without any for a form.
+ */
+function checkBodyForOverride(fields: ReadonlyMap<string, string>, body: Uint8Array): void {
+  const type = (fields.get('content-type') ?? '').toLowerCase();
+  const isForm = type === '' || type.includes('urlencoded');
+  const isMultipart = type.includes('multipart');
+  const isJson = /(?<!nd)json/.test(type);
+  if (!isForm && !isMultipart && !isJson) return;
+  for (const [, charset = ''] of type.matchAll(CHARSET_PARAMETERS))
+    if (!ASCII_CHARSET.test(charset)) throw new AmbiguousRequest('content_type');
+  if ((fields.get('content-encoding') ?? 'identity') !== 'identity')
+    throw new AmbiguousRequest('content_encoding');
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (type.includes('urlencoded')) checkNames(bytes.toString('latin1'), 'json');
-  else if (type.includes('multipart')) {
-    if (/name\s*=\s*"?[\s_.]*method/i.test(bytes.toString('latin1')))
-      throw new AmbiguousRequest('method_override');
-  } else if (type.includes('json') && mayNameMethod(bytes) && memberNames(bytes).some(isMethodOverride))
+  const text = bytes.toString('latin1');
+  if (isForm) checkNames(text, 'form');
+  if (isMultipart) checkParts(text);
+  if (isJson && MAY_NAME_METHOD.test(text) && memberNames(bytes).some(isMethodOverride))
     throw new AmbiguousRequest('method_override');
 }
 
+/** With the folded line behind it (RFC 5322 section 2.2.3), of which no two programs make the same. */
+const DISPOSITION = /content-disposition([^\n]*)(\n[ \t])?/gi;
+/** RFC 7578 section 4.2, without escapes and extended names, which some programs decode. */
+const PLAIN_PART =
+  /^:[ \t]*form-data;[ \t]*name="([^"\\%?\r]*)"(?:;[ \t]*filename="[^"\r]*")?(?:;[ \t]*filename\*=[\w!#$&+\-^`{}|~'%.]+)?[ \t]*\r?$/i;
+
+function checkParts(text: string): void {
+  for (const [, parameters = '', fold] of text.matchAll(DISPOSITION)) {
+    if (fold === undefined && !/(?<!file)name/i.test(parameters)) continue;
+    const name = PLAIN_PART.exec(parameters)?.[1];
+    if (fold !== undefined || name === undefined) throw new AmbiguousRequest('form');
+    if (isMethodOverride(name)) throw new AmbiguousRequest('method_override');
+  }
+}
+
 /** Escapes hide a name from a search for it. */
-const mayNameMethod = (bytes: Buffer): boolean =>
-  bytes.includes('_method') ||
-  bytes.includes('$method') ||
-  bytes.includes('\\u00') ||
-  bytes.includes('-Method');
+const MAY_NAME_METHOD = /[_$-](?:http)?method|\$httpheaders|\\u00[2-7]/i;
 
 function memberNames(bytes: Buffer): readonly string[] {
   try {

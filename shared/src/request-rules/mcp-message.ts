@@ -1,17 +1,23 @@
 import { JsonRefused, isObject, parseJsonObject } from '../json.ts';
-import { AmbiguousRequest } from './ambiguity.ts';
+import { AmbiguousRequest } from './request-denial.ts';
 
 /** What a JSON-RPC message of MCP asks for. */
 export type McpMessage =
   | { readonly kind: 'request'; readonly method: string }
-  | { readonly kind: 'tool'; readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: 'tool';
+      readonly name: string;
+      /** NaN in the place of numbers that are not written as integers. */
+      readonly arguments: Readonly<Record<string, unknown>>;
+    }
   /** Answers what the upstream asked. */
   | { readonly kind: 'response' };
 
 export const CALL_TOOL = 'tools/call';
+export const LIST_TOOLS = 'tools/list';
 const MESSAGE_MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 const PARAMS_MEMBERS = ['name', 'arguments', 'uri', '_meta'];
-const BASE64_VALUE = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/i;
+const BASE64_VALUE = /^=\?base64\?.*\?=$/i;
 
 /** @throws AmbiguousRequest where another program could read another message */
 export function readMcpMessage(fields: ReadonlyMap<string, string>, body: Uint8Array): McpMessage {
@@ -20,19 +26,37 @@ export function readMcpMessage(fields: ReadonlyMap<string, string>, body: Uint8A
     throw new AmbiguousRequest('content_encoding');
   const message = parse(body);
   checkCase(message, MESSAGE_MEMBERS);
-  const { jsonrpc, id = null, method, params = {} } = message;
+  const { jsonrpc, id = null, method } = message;
+  // Some programs write null for what is absent.
+  const params = message['params'] ?? {};
   const hasAnswer = Object.hasOwn(message, 'result') || Object.hasOwn(message, 'error');
   if (jsonrpc !== '2.0' || !(id === null || typeof id === 'string' || typeof id === 'number'))
     throw new AmbiguousRequest('json_rpc');
-  if (!Object.hasOwn(message, 'method') && hasAnswer && !Object.hasOwn(message, 'params'))
+  if (!Object.hasOwn(message, 'method') && hasAnswer && !Object.hasOwn(message, 'params')) {
+    if (fields.has('mcp-method') || fields.has('mcp-name')) throw new AmbiguousRequest('mcp_header');
     return { kind: 'response' };
+  }
   if (typeof method !== 'string' || hasAnswer || !isObject(params)) throw new AmbiguousRequest('json_rpc');
   checkCase(params, PARAMS_MEMBERS);
   checkMirrors(fields, method, params);
   if (method !== CALL_TOOL) return { kind: 'request', method };
-  const { name, arguments: given = {} } = params;
+  const { name } = params;
+  const given = params['arguments'] ?? {};
   if (typeof name !== 'string' || !isObject(given)) throw new AmbiguousRequest('json_rpc');
-  return { kind: 'tool', name, arguments: given };
+  return { kind: 'tool', name, arguments: withIntegersAlone(given, body) };
+}
+
+/**
+ * `5.0` is another text than `5` in Python, and `4.99999999999999999` another number to a program that keeps its digits, so
+ * that neither is a value of a rule.
+ */
+function withIntegersAlone(value: Readonly<Record<string, unknown>>, body: Uint8Array): typeof value {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  if (!/[0-9][.eE]/.test(text)) return value;
+  const integer = (_name: string, member: unknown, { source = '' }: { source?: string } = {}): unknown =>
+    typeof member === 'number' && !/^-?[0-9]+$/.test(source) ? Number.NaN : member;
+  const message = JSON.parse(text, integer) as { params: { arguments: typeof value | null } };
+  return message.params.arguments ?? value;
 }
 
 function parse(body: Uint8Array): Record<string, unknown> {
@@ -57,9 +81,10 @@ function checkMirrors(
   const [saidMethod, saidName] = [fields.get('mcp-method'), fields.get('mcp-name')];
   if (saidMethod !== undefined && saidMethod !== method) throw new AmbiguousRequest('mcp_header');
   if (saidName === undefined) return;
-  const encoded = BASE64_VALUE.exec(saidName)?.[1];
-  const name = encoded === undefined ? saidName : Buffer.from(encoded, 'base64').toString();
-  if (name !== (params['name'] ?? params['uri'])) throw new AmbiguousRequest('mcp_header');
+  const name = params[method === 'resources/read' ? 'uri' : 'name'];
+  if (typeof name !== 'string') throw new AmbiguousRequest('mcp_header');
+  const expected = BASE64_VALUE.test(saidName) ? `=?base64?${Buffer.from(name).toString('base64')}?=` : name;
+  if (saidName !== expected) throw new AmbiguousRequest('mcp_header');
 }
 
 /**

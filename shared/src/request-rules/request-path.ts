@@ -1,4 +1,4 @@
-import { AmbiguousRequest } from './ambiguity.ts';
+import { AmbiguousRequest } from './request-denial.ts';
 
 const MAX_CHARACTERS = 4096;
 /** RFC 3986 section 3.3, without `;`: servers take what follows it for parameters. */
@@ -29,16 +29,18 @@ export function readPath(path: string): readonly string[] {
 
 function decodeUnreserved(path: string): string {
   if (ENCODED_DELIMITER.test(path)) throw new AmbiguousRequest('path_encoding');
-  if (ENCODED_TWICE.test(path)) throw new AmbiguousRequest('path_encoded_twice');
   for (const [text] of decode(path).matchAll(NON_ASCII)) {
     // `．` and its like: some programs replace them by what they look like.
     if (DELIMITERS.test(text) || DELIMITERS.test(text.normalize('NFKC')))
       throw new AmbiguousRequest('path_lookalike');
   }
-  return path.replaceAll(TRIPLET, (triplet) => {
+  const decoded = path.replaceAll(TRIPLET, (triplet) => {
     const character = String.fromCharCode(Number.parseInt(triplet.slice(1), 16));
     return UNRESERVED.test(character) ? character : triplet.toUpperCase();
   });
+  // Only now, since `%25%32%46` is `%252F` as well.
+  if (ENCODED_TWICE.test(decoded)) throw new AmbiguousRequest('path_encoded_twice');
+  return decoded;
 }
 
 function decode(path: string): string {

@@ -1,9 +1,14 @@
 import * as z from 'zod';
 import { isAllowedHost } from '../allowed-hosts.ts';
+import { byteLength } from '../byte-length.ts';
+import { isObject } from '../json.ts';
 import { isPathPattern } from './request-path.ts';
 
 const MAX_RULES = 50;
 const MAX_PATTERNS = 50;
+/** A list of records answers with the rules of each, and its reader has bounds (PROTOCOL.md TRN-38). */
+const MAX_ENTRIES = 500;
+const MAX_BYTES = 16 * 1024;
 
 const hosts = z
   .array(
@@ -57,7 +62,10 @@ const toolRuleSchema = z.strictObject({
       z.string().regex(/^(?:\/(?:[^~/]|~[01])*)+$/, 'must be a JSON pointer such as /repo'),
       z.array(scalar).min(1).max(100),
     )
-    .refine((pointers) => Object.keys(pointers).length <= 20, 'at most 20 pointers')
+    .refine((pointers) => {
+      const count = Object.keys(pointers).length;
+      return count >= 1 && count <= 20;
+    }, 'must have 1 to 20 pointers')
     .optional(),
 });
 const mcpRuleSchema = z.strictObject({ hosts, paths, mcp: patterns });
@@ -67,5 +75,19 @@ const mcpRuleSchema = z.strictObject({ hosts, paths, mcp: patterns });
  * rule for tools alone would let a control plane that is compromised send its calls to any path of an allowed host.
  */
 export const requestRuleSchema = z.union([httpRuleSchema, toolRuleSchema, mcpRuleSchema]);
-export const requestRulesSchema = z.array(requestRuleSchema).min(1).max(MAX_RULES);
+export const requestRulesSchema = z
+  .array(requestRuleSchema)
+  .min(1)
+  .max(MAX_RULES)
+  .refine((rules) => entriesIn(rules) <= MAX_ENTRIES, `at most ${MAX_ENTRIES} entries in all lists together`)
+  .refine(
+    (rules) => byteLength(JSON.stringify(rules)) <= MAX_BYTES,
+    `at most ${MAX_BYTES / 1024} KiB of JSON`,
+  );
 export type RequestRule = z.infer<typeof requestRuleSchema>;
+
+/** Elements of the lists in rules, at any depth. */
+function entriesIn(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + 1 + entriesIn(each), 0);
+  return isObject(value) ? Object.values(value).reduce<number>((sum, each) => sum + entriesIn(each), 0) : 0;
+}

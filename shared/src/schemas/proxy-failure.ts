@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { markersIn } from '../proxy-headers.ts';
 import { allowedHostFor, isAllowedHost } from '../allowed-hosts.ts';
+import { REQUEST_DENIALS, type RequestDenial, requestDenialText } from '../request-rules/request-denial.ts';
 import type { ProxyConfig } from './storage.ts';
 
 /** Why a call of an upstream failed, or was not made by the egress rules of its caller. */
@@ -31,18 +32,19 @@ export type DestinationProblem =
   /** The ticket is for another record than the configuration. */
   | { readonly cause: 'service' };
 
-/** Why a webhook has no answer of an upstream (PROTOCOL.md PRX-50). */
-export type ProxyFailure = DestinationProblem | { readonly cause: CallFailure };
-
 const CALL_CAUSES = Object.keys(CALL_FAILURES) as CallFailure[];
-const isCallFailure = (failure: ProxyFailure): failure is { readonly cause: CallFailure } =>
-  Object.hasOwn(CALL_FAILURES, failure.cause);
 
 /** The members of a refusal that say why. */
 export const proxyFailureSchema = z.object({
-  cause: z.enum([...CALL_CAUSES, 'url', 'host', 'template', 'header', 'service']),
+  cause: z.enum([...CALL_CAUSES, ...REQUEST_DENIALS, 'url', 'host', 'template', 'header', 'service']),
   header: z.string().max(256).optional(),
 });
+/** Why a webhook has no answer of an upstream (PROTOCOL.md PRX-50). */
+export type ProxyFailure = Readonly<z.infer<typeof proxyFailureSchema>>;
+
+const isCallFailure = (cause: string): cause is CallFailure => Object.hasOwn(CALL_FAILURES, cause);
+const isRequestDenial = (cause: string): cause is RequestDenial =>
+  REQUEST_DENIALS.some((each) => each === cause);
 
 type Destination = Pick<ProxyConfig, 'upstreamUrl' | 'serviceName' | 'headerTemplates'>;
 
@@ -67,8 +69,10 @@ export function callFailureText(
  * for the cause alone, so that a webhook cannot put a text of its own in front of an agent.
  */
 export function proxyFailureText(failure: ProxyFailure, config: Destination): string {
-  if (isCallFailure(failure)) return callFailureText(failure.cause, config.upstreamUrl);
-  switch (failure.cause) {
+  const { cause, header: named } = failure;
+  if (isCallFailure(cause)) return callFailureText(cause, config.upstreamUrl);
+  if (isRequestDenial(cause)) return requestDenialText(cause, config.serviceName);
+  switch (cause) {
     case 'url':
       return 'The proxy’s upstream is not an http(s) URL without userinfo and fragment.';
     case 'template':
@@ -76,9 +80,8 @@ export function proxyFailureText(failure: ProxyFailure, config: Destination): st
     case 'service':
       return 'The ticket is for another credential than the proxy’s.';
     case 'header': {
-      const named = failure.header?.toLowerCase();
       const headers = markedHeaders(config);
-      const header = headers.find((name) => name === named) ?? headers.join('` or `');
+      const header = headers.find((name) => name === named?.toLowerCase()) ?? headers.join('` or `');
       const command = allowing(config);
       if (command === undefined) return 'The proxy’s header is not among the credential’s allowed headers.';
       return `Header \`${header}\` is not an allowed header of \`${config.serviceName}\`. ${command}`;

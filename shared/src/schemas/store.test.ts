@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { utf8 } from '../bytes.ts';
 import { parseWireObject } from '../json.ts';
 import { isAllowedHost } from '../allowed-hosts.ts';
-import { storeBodySchema } from './store.ts';
+import { storeBodySchema, warningsOf } from './store.ts';
 
 const accepts = (body: unknown): boolean => storeBodySchema.safeParse(body).success;
 const PLAIN = { tokenType: 'PlainText', value: 'tkn_0189_abcdefgh' };
@@ -186,4 +186,13 @@ describe('an entry of allowedHosts', () => {
   ])('is rejected: %j', (entry) => {
     expect(isAllowedHost(entry)).toBe(false);
   });
+});
+
+it('a credential with request rules that can be fetched as well is stored with a warning', () => {
+  const warningsFor = (more: object) =>
+    warningsOf(storeBodySchema.parse({ ...PLAIN, allowedHosts: ['api.example'], ...more }));
+  const requests = [{ methods: ['GET'], paths: ['/**'] }];
+  expect(warningsFor({ requests })).toEqual([expect.stringContaining('proxy-only')]);
+  expect(warningsFor({ requests, delivery: 'proxy-only' })).toEqual([]);
+  expect(warningsFor({})).toEqual([]);
 });

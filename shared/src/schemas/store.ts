@@ -116,10 +116,15 @@ export const storeAnswerSchema = z.object({
 });
 export type StoreAnswer = z.infer<typeof storeAnswerSchema>;
 
+const ANY_WITH_REQUESTS =
+  'request rules limit what a proxy asks; an agent with a grant still fetches this credential itself, unless its delivery is proxy-only';
+
 /** Warnings about a body that is stored nevertheless; for the webhook's answer, and for a client before it stores. */
 export function warningsOf(body: StoreBody): readonly string[] {
   const seed = body.tokenType === 'TOTP' ? totpSeedOf(body)?.seed : undefined;
-  return [seedWarning(seed ?? '')].filter((each) => each !== undefined);
+  const leavesByTicket =
+    body.requests !== undefined && (body.delivery ?? 'any') === 'any' && ANY_WITH_REQUESTS;
+  return [seedWarning(seed ?? ''), leavesByTicket || undefined].filter((each) => each !== undefined);
 }
 
 function hasOneSecretForm(body: z.infer<typeof byTokenType>): boolean {

@@ -16,9 +16,10 @@ const AMBIGUITIES = {
   path_utf8: 'its path is not UTF-8',
   path_lookalike: 'its path has characters that some programs take for delimiters',
   query: 'its query is not well formed',
-  header: 'a header is not well formed, or stands twice',
+  header_form: 'a header is not well formed, or stands twice',
   path_override: 'a header names another path for the upstream to take',
-  content_type: 'its body is not said to be JSON in UTF-8',
+  form: 'its form is not well formed',
+  content_type: 'its Content-Type names another character set than UTF-8, or not JSON for a message of MCP',
   content_encoding: 'its body is compressed',
   json: 'its body is not one JSON object, or has a name twice',
   member_case: 'its body has a member whose name differs from another one in case alone',
@@ -27,6 +28,16 @@ const AMBIGUITIES = {
 } as const;
 
 export type Ambiguity = keyof typeof AMBIGUITIES;
+/** `rule`: the one reading of a request matches no rule. */
+export type RequestDenial = Ambiguity | 'rule';
+export const REQUEST_DENIALS = ['rule', ...(Object.keys(AMBIGUITIES) as Ambiguity[])] as const;
+
+/** For people; has nothing of the request. */
+export function requestDenialText(denial: RequestDenial, serviceName: string): string {
+  return denial === 'rule'
+    ? `No request rule of \`${serviceName}\` allows this request. Its owner lists the rules with \`svault show ${serviceName}\`.`
+    : `The request has two readings: ${AMBIGUITIES[denial]}. Send it in its plain form.`;
+}
 
 /** Thrown inside of this folder alone. */
 export class AmbiguousRequest extends Error {
