@@ -1,5 +1,6 @@
 import type { Logger } from '@svault/server-kit/logger';
 import { WEBHOOK_ERROR_STATUS, type WebhookErrorCode, isWebhookErrorCode } from '@svault/shared';
+import { requestDenialText } from '@svault/shared/request-rules';
 import { callFailureText, proxyFailureText } from '@svault/shared/schemas';
 import type { WebhookLinkStore } from '../core/webhook-link.ts';
 import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
@@ -100,13 +101,14 @@ export function createWebhookForward(options: {
   };
 }
 
-/** PROTOCOL.md section 5.6: these keep their status; all others become 502. */
+/** PROTOCOL.md PRX-32: these keep their status, as a denial of what the agent asked does; all others become 502. */
 const KEPT_STATUSES: ReadonlySet<number> = new Set([413, 429, 504]);
 
 function refusedAs(code: WebhookErrorCode, retryAfterSeconds?: number): ForwardRefusal {
   const status = WEBHOOK_ERROR_STATUS[code];
+  const isKept = KEPT_STATUSES.has(status) || code === 'REQUEST_NOT_ALLOWED';
   return {
-    status: KEPT_STATUSES.has(status) ? status : 502,
+    status: isKept ? status : 502,
     code,
     error: messageOf(code),
     retryAfterSeconds: code === 'RATE_LIMITED' ? (retryAfterSeconds ?? 1) : retryAfterSeconds,
@@ -137,6 +139,7 @@ function refusedBy(result: NotRefreshed): ForwardRefusal {
 /** PROTOCOL.md PRX-50: of these a webhook may say the cause. */
 const EXPLAINED: ReadonlySet<WebhookErrorCode> = new Set([
   'DESTINATION_NOT_ALLOWED',
+  'REQUEST_NOT_ALLOWED',
   'UPSTREAM_ERROR',
   'UPSTREAM_TIMEOUT',
 ]);
@@ -144,6 +147,7 @@ const EXPLAINED: ReadonlySet<WebhookErrorCode> = new Set([
 /** Of a webhook that does not say the cause. */
 function unexplained(code: WebhookErrorCode, { serviceName, upstreamUrl }: WebhookUse['config']): string {
   const { host } = new URL(upstreamUrl);
+  if (code === 'REQUEST_NOT_ALLOWED') return requestDenialText('rule', serviceName);
   if (code === 'UPSTREAM_TIMEOUT') return callFailureText('timeout', upstreamUrl);
   if (code === 'UPSTREAM_ERROR') return `The webhook got no answer from ${host}; try again later.`;
   return `The credential ${serviceName} may not be sent to ${host} by this scheme, not in the header of this proxy, or the webhook may not call it. Its owner finds the reason in the webhook’s log.`;

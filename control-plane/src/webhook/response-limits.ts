@@ -13,8 +13,11 @@ const KIB = 1024;
 const SHORT: ResponseLimit = { bytes: 4 * KIB, commas: 32 };
 /** A hundred capabilities of 64 characters. */
 const CAPABILITIES: ResponseLimit = { bytes: 8 * KIB, commas: 128 };
-/** 100 hosts of 260 bytes, 20 headers of 128, a token URL and a client id of 2,048 characters (PROTOCOL.md sections 5.3 and 5.5). */
-const TOKEN: ResponseLimit = { bytes: 42 * KIB, commas: 160 };
+/**
+ * 100 hosts of 260 bytes, 20 headers of 128, a token URL and a client id of 2,048 characters, and request rules of 16 KiB with 500
+ * entries (PROTOCOL.md sections 5.3, 5.5 and 5.7).
+ */
+const TOKEN: ResponseLimit = { bytes: 58 * KIB, commas: 860 };
 /** 20 templates of 4 KiB, in which every character may be escaped, and a URL of 2,048 characters. */
 const PROXY: ResponseLimit = { bytes: 176 * KIB, commas: 32 };
 /** An event of 8 KiB, and the head of the log. */
@@ -26,7 +29,7 @@ const LARGEST: ResponseLimit = { bytes: 128 * KIB, commas: 2 * KIB };
  * Page sizes for tokens. A hundred of ordinary size (up to 1 KiB) fit; after an answer that is too large the next smaller
  * page is requested, of which the last fits whatever its tokens hold.
  */
-export const TOKEN_PAGE_SIZES = [100, 20, 3] as const;
+export const TOKEN_PAGE_SIZES = [100, 20, 2] as const;
 
 /** @returns the next smaller page size, undefined after the last */
 export const smallerTokenPage = (than: number): number | undefined =>

@@ -1,4 +1,4 @@
-import { AppError, type JsonRefusalReason, JsonRefused, parseJsonValue } from '@svault/shared';
+import { isObject, AppError, type JsonRefusalReason, JsonRefused, parseJsonValue } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
 import type { Denial } from '../../access/decision.ts';
 import { acceptsJson } from '../http/accept.ts';
@@ -114,6 +114,3 @@ function dropNulls(value: unknown): void {
       else dropNulls(member);
     }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
