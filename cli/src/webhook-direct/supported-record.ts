@@ -16,6 +16,7 @@ function neededFor(body: StoreBody): ReadonlyArray<readonly [Capability, called:
   return [
     ...(body.tokenType === 'TOTP' ? [['totp', 'TOTP'] as const] : []),
     ...(minter === undefined ? [] : [[MINTERS[minter], `the minter ${minter}`] as const]),
+    ...(body.requests === undefined ? [] : [['request-rules', 'rules for requests'] as const]),
     ...(body.delivery === 'sealed' ? [['sealed-delivery', 'sealed delivery'] as const] : []),
   ];
 }

@@ -1,3 +1,4 @@
+import { formatRequestRule, requestRulesSchema } from '@svault/shared/request-rules';
 import * as z from 'zod';
 import { agentReferred } from '../../api/agents.ts';
 import { apiClient } from '../../api/api-client.ts';
@@ -24,6 +25,7 @@ const reachSchema = z.looseObject({
     delivery: z.string().nullable(),
     allowedHosts: hosts,
     allowedHeaders: hosts,
+    requests: requestRulesSchema.nullish(),
   }),
   grant: grantSchema.nullable(),
   policies: z.array(z.looseObject({ name: z.string(), targetType: z.string(), rules: z.array(z.string()) })),
@@ -59,6 +61,11 @@ const REACH: Shape<Reach> = {
     { title: 'delivery', of: ({ credential }) => credential.delivery ?? '', wide: true },
     { title: 'hosts', of: ({ credential }) => credential.allowedHosts?.join(', ') ?? '', wide: true },
     { title: 'headers', of: ({ credential }) => credential.allowedHeaders?.join(', ') ?? '', wide: true },
+    {
+      title: 'requests',
+      of: ({ credential }) => (credential.requests ?? []).map(formatRequestRule).join('; '),
+      wide: true,
+    },
     {
       title: 'by mcp',
       of: ({ channels }) => {

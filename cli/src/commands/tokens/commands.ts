@@ -87,6 +87,7 @@ export const createToken = (action: Action, name = 'create'): Command =>
           'svault add app --preset github-app --from-file app.pem',
           'svault add crm --preset oauth                        # asks for client and tokens',
           'svault add api --allow-host api.example.org          # a proxy may send it there',
+          'svault add gh --allow-host api.github.com --allow-request "GET /repos/acme/**"',
         ),
       ),
   ).action(action(() => import('./create.ts'), 'createToken'));

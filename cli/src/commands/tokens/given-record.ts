@@ -1,8 +1,10 @@
 import { parseWireObject } from '@svault/shared';
+import { type RequestRule, RuleTextRefused, parseRequestRule } from '@svault/shared/request-rules';
 import { allowedHostFor } from '@svault/shared/schemas';
 import { usage } from '../../failure.ts';
 import { given } from '../../json-in.ts';
 import type { Invocation } from '../../invocation.ts';
+import { plainLine } from '../../output/plain-line.ts';
 import { say } from '../../output/say.ts';
 import { publicJwk } from '../../public-jwk.ts';
 import { readFileBounded, readStreamBounded } from '../../secret-input/read-bounded.ts';
@@ -24,6 +26,7 @@ const NO_PROVIDER = 'provider=none';
 export interface GivenRecord {
   readonly members: Members;
   readonly withoutProvider: boolean;
+  readonly withoutRequests: boolean;
 }
 
 /** Reads `--body`, `--field` and what a secret is sealed with. @throws Failure usage, for a member that is said twice too */
@@ -41,7 +44,11 @@ export async function givenRecord(invocation: Invocation, options: SecretOptions
   }
   members = merged(options.presetMembers ?? {}, members);
   warnOfAnyHost(invocation, members);
-  return { members, withoutProvider: fields.length < (options.field ?? []).length };
+  return {
+    members,
+    withoutProvider: fields.length < (options.field ?? []).length,
+    withoutRequests: options.allowRequest?.includes(NONE) ?? false,
+  };
 }
 
 /** What `*` among the hosts comes to is said whenever a record is stored with it. */
@@ -110,7 +117,7 @@ const warnOfArguments = (invocation: Invocation, flag: string): void =>
     `warning: other users of this machine can see what ${flag} has on the command line, and your shell keeps it; =@FILE keeps it to yourself`,
   );
 
-/** For `--allow-host` and `--allow-header`: an empty list, said out loud. */
+/** For `--allow-host` and its like: an empty list, said out loud. */
 export const NONE = 'none';
 
 /**
@@ -118,7 +125,8 @@ export const NONE = 'none';
  * @throws Failure usage
  */
 async function restrictionsFrom(options: SecretOptions): Promise<Members> {
-  const { allowHost, allowHeader, allowShortSecret, expiresAt } = options;
+  const { allowHost, allowHeader, allowRequest, allowShortSecret, expiresAt } = options;
+  const requests = allowRequest && listed('--allow-request', allowRequest).map(ruleFrom);
   const recipients = await Promise.all((options.recipient ?? []).map(publicJwk));
   const delivery = options.delivery ?? (recipients.length > 0 ? 'sealed' : undefined);
   return given({
@@ -126,6 +134,7 @@ async function restrictionsFrom(options: SecretOptions): Promise<Members> {
     recipients: recipients.length > 0 ? recipients : undefined,
     allowedHosts: allowHost && listed('--allow-host', allowHost).map(hostFrom),
     allowedHeaders: allowHeader && listed('--allow-header', allowHeader),
+    requests: requests?.length === 0 ? undefined : requests,
     allowShortSecret,
     expiryTime: expiresAt,
   });
@@ -144,4 +153,13 @@ function hostFrom(text: string): string {
   const host = allowedHostFor(url);
   if (url.href === `${url.origin}/`) return host;
   throw usage(`--allow-host takes a host and no path: write ${host}`);
+}
+
+function ruleFrom(text: string): RequestRule {
+  try {
+    return parseRequestRule(text);
+  } catch (error) {
+    if (!(error instanceof RuleTextRefused)) throw error;
+    throw usage(plainLine(`--allow-request: ${error.message}`));
+  }
 }

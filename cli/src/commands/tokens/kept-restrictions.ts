@@ -1,4 +1,5 @@
 import { shellWord } from '@svault/shared';
+import { type RequestRule, formatRequestRule } from '@svault/shared/request-rules';
 import { DEFAULT_ALLOWED_HEADERS } from '@svault/shared/schemas';
 import { Interrupted, usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -32,7 +33,7 @@ export async function withKeptRestrictions(
   name: string,
   { held, given, typed }: { held: HeldRecord; given: GivenRecord; typed: object },
 ): Promise<GivenRecord> {
-  sayDroppedHosts(invocation, held, given);
+  sayDropped(invocation, held, given);
   const { flags, members, isIncomplete } = unsaid(held, given);
   if (flags.length === 0) return given;
   const { interactive } = invocation.terminal;
@@ -53,18 +54,36 @@ export async function withKeptRestrictions(
   return { ...given, members: { ...given.members, ...members } };
 }
 
-/** Hosts that are given replace all that are stored, which a person who adds one may not expect. */
-function sayDroppedHosts(invocation: Invocation, held: HeldRecord, { members: said }: GivenRecord): void {
-  const given: unknown = said['allowedHosts'];
-  if (!Array.isArray(given)) return;
-  const dropped = held.allowedHosts.filter((host) => !given.includes(host));
+/** Hosts and rules that are given replace all that are stored, which a person who adds one may not expect. */
+function sayDropped(invocation: Invocation, held: HeldRecord, { members: said }: GivenRecord): void {
+  const { allowedHosts, requests } = said;
+  if (Array.isArray(allowedHosts)) sayReplaced(invocation, '--allow-host', held.allowedHosts, allowedHosts);
+  if (Array.isArray(requests))
+    sayReplaced(
+      invocation,
+      '--allow-request',
+      linesOfRules(held),
+      (requests as RequestRule[]).map(formatRequestRule),
+    );
+}
+
+function sayReplaced(
+  invocation: Invocation,
+  flag: string,
+  before: readonly string[],
+  given: readonly string[],
+): void {
+  const dropped = before.filter((each) => !given.includes(each));
   if (dropped.length === 0) return;
-  const flags = dropped.map((host) => `--allow-host ${host}`).join(' ');
+  const flags = dropped.map((each) => `${flag} ${shellWord(each)}`).join(' ');
   say(invocation, `replaces: ${plainLine(dropped.join(', '))} (to keep: ${plainLine(flags)})`);
 }
 
-function unsaid(held: HeldRecord, { members: said, withoutProvider }: GivenRecord): Unsaid {
+const linesOfRules = ({ requests = [] }: HeldRecord): readonly string[] => requests.map(formatRequestRule);
+
+function unsaid(held: HeldRecord, given: GivenRecord): Unsaid {
   const { delivery, allowedHosts, allowedHeaders, provider } = held;
+  const { members: said, withoutProvider, withoutRequests } = given;
   const flags: string[] = [];
   const members: Record<string, unknown> = {};
   const isSealed = delivery === 'sealed' && said['delivery'] === undefined;
@@ -78,11 +97,15 @@ function unsaid(held: HeldRecord, { members: said, withoutProvider }: GivenRecor
     members['allowedHosts'] = allowedHosts;
   }
   const hosts = said['allowedHosts'] ?? allowedHosts;
-  const areHeadersUsed = Array.isArray(hosts) && hosts.length > 0;
-  if (areHeadersUsed && said['allowedHeaders'] === undefined && !areDefault(allowedHeaders)) {
+  const isInjected = Array.isArray(hosts) && hosts.length > 0;
+  if (isInjected && said['allowedHeaders'] === undefined && !areDefault(allowedHeaders)) {
     const names = allowedHeaders.length === 0 ? [NONE] : allowedHeaders;
     flags.push(...names.flatMap((header) => ['--allow-header', header]));
     members['allowedHeaders'] = allowedHeaders;
+  }
+  if (isInjected && held.requests !== undefined && said['requests'] === undefined && !withoutRequests) {
+    flags.push(...linesOfRules(held).flatMap((line) => ['--allow-request', line]));
+    members['requests'] = held.requests;
   }
   const isRefreshed = provider !== undefined && said['provider'] === undefined && !withoutProvider;
   if (isRefreshed) flags.push(...providerFlags(provider, held.hasRefreshToken, said));
@@ -116,12 +139,15 @@ const typedFlags = (typed: object): readonly string[] =>
   Object.entries(typed)
     .filter(([option, value]) => option !== 'value' && value !== undefined)
     .flatMap(([option, value]: [string, unknown]) =>
-      [value].flat().flatMap((each) => (each === true ? [flagOf(option)] : [flagOf(option), shown(each)])),
+      [value]
+        .flat()
+        .flatMap((each) =>
+          each === true ? [flagOf(option)] : [flagOf(option), shown(option, String(each))],
+        ),
     );
 
-function shown(value: unknown): string {
-  const text = String(value);
-  if (!text.includes('=')) return text;
+function shown(option: string, text: string): string {
+  if (option !== 'field') return text;
   const field = fieldArgument(text);
   return field.file === undefined && isSecretField(field) ? `${field.path.join('.')}=@FILE` : text;
 }

@@ -1,3 +1,4 @@
+import { formatRequestRule } from '@svault/shared/request-rules';
 import * as z from 'zod';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
@@ -157,6 +158,7 @@ const TOKEN: Shape<Token> = {
       of: ({ webhook }) =>
         webhook === undefined || webhook.allowedHosts.length === 0 ? '' : webhook.allowedHeaders.join(', '),
     },
+    { title: 'requests', of: ({ webhook }) => (webhook?.requests ?? []).map(formatRequestRule).join('\n') },
     { title: 'refreshed at', of: ({ webhook }) => webhook?.provider?.tokenUrl ?? '' },
     { title: 'as client', of: ({ webhook }) => webhook?.provider?.clientId ?? '' },
     {

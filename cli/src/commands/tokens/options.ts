@@ -16,6 +16,8 @@ export interface SecretOptions {
   readonly delivery?: (typeof DELIVERIES)[number];
   readonly allowHost?: readonly string[];
   readonly allowHeader?: readonly string[];
+  /** As `parseRequestRule` reads them. */
+  readonly allowRequest?: readonly string[];
   readonly allowShortSecret?: true;
   readonly recipient?: readonly string[];
   readonly expiresAt?: string;
@@ -54,6 +56,11 @@ export const addSecretOptions = (command: Command): Command =>
     .option(
       '--allow-header <name>',
       'a header that a proxy may put it in; may be repeated; none: no header',
+      collect,
+    )
+    .option(
+      '--allow-request <rule>',
+      'what a proxy may ask with it, and nothing else: "GET,POST api.github.com/repos/acme/*", "tools search_* /mcp"; may be repeated; none: no rule',
       collect,
     )
     .option(

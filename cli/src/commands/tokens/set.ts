@@ -19,6 +19,7 @@ import { mustBeSupported } from '../../webhook-direct/supported-record.ts';
 import { type SecretOptions, versionToReplace } from './options.ts';
 import { withPreset } from './presets.ts';
 import { type Token, readToken, tokenSchema } from './token.ts';
+import { storeWarning } from './usability.ts';
 
 interface Options extends SecretOptions {
   readonly type?: TokenType;
@@ -49,6 +50,8 @@ export const setToken: Run<[string], Options> = async (invocation, [service], ty
   });
   const destination = await storeDestination(invocation, client.login, address);
   const answer = await replaced(invocation, name, storeSecret(invocation, destination, record));
+  const warning = storeWarning(name, record);
+  if (warning !== undefined) say(invocation, warning);
   if (tokenType !== token.tokenType)
     say(invocation, `the control plane goes on calling ${name} a ${plainLine(token.tokenType)}`);
   printDone(invocation, {

@@ -1,3 +1,4 @@
+import { requestRulesSchema } from '@svault/shared/request-rules';
 import * as z from 'zod';
 import type { ApiClient } from '../../api/api-client.ts';
 import { aboutToken, tokenPath } from '../../api/service-name.ts';
@@ -11,6 +12,7 @@ const heldSchema = z.looseObject({
   delivery: z.string(),
   allowedHosts: z.array(z.string()),
   allowedHeaders: z.array(z.string()),
+  requests: requestRulesSchema.optional(),
   hasRefreshToken: z.boolean(),
   updatedAt: z.string(),
   expiryTime: z.string().optional(),

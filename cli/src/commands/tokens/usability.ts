@@ -36,12 +36,15 @@ export async function grantWarning(client: ApiClient, serviceName: string): Prom
   return `warning: ${serviceName} is proxy-only, so the agent cannot fetch it; it is used through a proxy: svault proxies create --service ${shellWord(serviceName)}`;
 }
 
-/** Why a credential that is about to be stored could not be used at all. */
+/** Why a credential that is stored so cannot be used at all, or not as its owner may expect. */
 export function storeWarning(
   name: string,
-  { delivery, allowedHosts }: Readonly<Record<string, unknown>>,
+  { delivery, allowedHosts, requests }: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const hasHosts = Array.isArray(allowedHosts) && allowedHosts.length > 0;
-  if (delivery !== 'proxy-only' || hasHosts) return undefined;
-  return `warning: nothing can use ${name}: it is proxy-only and has no allowed host: svault set ${shellWord(name)} --allow-host HOST`;
+  if (Array.isArray(allowedHosts) && allowedHosts.length > 0) return undefined;
+  const command = `svault set ${shellWord(name)} --allow-host HOST`;
+  if (delivery === 'proxy-only')
+    return `warning: nothing can use ${name}: it is proxy-only and has no allowed host: ${command}`;
+  if (requests === undefined) return undefined;
+  return `warning: the rules of ${name} have no effect: they are for proxies, and it has no allowed host: ${command}`;
 }
