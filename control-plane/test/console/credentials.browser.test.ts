@@ -175,17 +175,24 @@ describe('a secret is replaced', () => {
       value: 'the former value of a test',
       allowedHosts: ['api.example.com'],
       allowedHeaders: ['x-token'],
+      requests: [{ methods: ['GET'], paths: ['/repos/**'] }],
       delivery: 'proxy-only',
     });
     await own.open('/credentials/replaced');
+    await expect.poll(() => fact('Allowed requests')).toBe('GET /repos/**');
     await link('Replace the secret').click();
     await own.page.getByText('Replaces version 1').waitFor();
     await expect.poll(() => field('Hosts').inputValue()).toBe('api.example.com');
     await expect.poll(() => field('Headers').inputValue()).toBe('x-token');
     await expect.poll(() => field('Delivery').inputValue()).toBe('proxy-only');
+    await expect.poll(() => field('Allowed requests').inputValue()).toBe('GET /repos/**');
     await own.expectSound('credential-replace');
     await field('Secret').fill('the new value of a test');
     await field('Delivery').selectOption('any');
+    await field('Allowed requests').fill('GET /repos/**\nGET api.example.com');
+    await button('Replace').click();
+    await own.page.getByText('GET api.example.com: api.example.com has no path').waitFor();
+    await field('Allowed requests').fill('GET /repos/**\ntools search_* /mcp');
     await button('Replace').click();
     await own.page.getByText('2, stored').waitFor();
     const agent = await agentOn(own.service.pair, 'replaced');
@@ -195,6 +202,10 @@ describe('a secret is replaced', () => {
     expect((await own.service.admin('GET', '/api/tokens/replaced')).json.webhook).toMatchObject({
       allowedHosts: ['api.example.com'],
       allowedHeaders: ['x-token'],
+      requests: [
+        { methods: ['GET'], paths: ['/repos/**'] },
+        { tools: ['search_*'], paths: ['/mcp'] },
+      ],
       version: 2,
     });
   });

@@ -2168,6 +2168,22 @@ export interface components {
                 delivery: "any" | "sealed" | "proxy-only";
                 allowedHosts: string[];
                 allowedHeaders: string[];
+                requests?: ({
+                    hosts?: string[];
+                    paths: string[];
+                    methods: string[];
+                } | {
+                    hosts?: string[];
+                    paths: string[];
+                    tools: string[];
+                    arguments?: {
+                        [key: string]: (string | boolean | null | number)[];
+                    };
+                } | {
+                    hosts?: string[];
+                    paths: string[];
+                    mcp: string[];
+                })[];
                 empty: boolean;
                 /** @constant */
                 reauthNeeded?: true;
@@ -2457,6 +2473,22 @@ export interface components {
                 delivery: ("any" | "sealed" | "proxy-only") | null;
                 allowedHosts: string[] | null;
                 allowedHeaders: string[] | null;
+                requests?: ({
+                    hosts?: string[];
+                    paths: string[];
+                    methods: string[];
+                } | {
+                    hosts?: string[];
+                    paths: string[];
+                    tools: string[];
+                    arguments?: {
+                        [key: string]: (string | boolean | null | number)[];
+                    };
+                } | {
+                    hosts?: string[];
+                    paths: string[];
+                    mcp: string[];
+                })[];
             };
             /** @description Expired ones too; null for a proxy, which needs none */
             grant: components["schemas"]["Grant"] | null;

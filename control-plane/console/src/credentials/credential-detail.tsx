@@ -1,3 +1,4 @@
+import { formatRequestRule } from '@svault/shared/request-rules';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -157,12 +158,16 @@ const DELIVERIES = {
 function Sealed({ held }: { readonly held: Schemas['Token']['webhook'] }) {
   if (held === undefined)
     return <p className="mt-2 text-dim">Known once the webhook holds a secret and answers.</p>;
-  const { delivery, allowedHosts, allowedHeaders, provider, hasRefreshToken } = held;
+  const { delivery, allowedHosts, allowedHeaders, requests = [], provider, hasRefreshToken } = held;
   const facts: Fact[] = [
     ['Delivery', DELIVERIES[delivery]],
     ['Hosts', <Entries of={allowedHosts} none="None: no proxy can use it" />],
   ];
-  if (allowedHosts.length > 0) facts.push(['Headers', <Entries of={allowedHeaders} none="None" />]);
+  if (allowedHosts.length > 0)
+    facts.push(
+      ['Headers', <Entries of={allowedHeaders} none="None" />],
+      ['Allowed requests', <Entries of={requests.map(formatRequestRule)} none="Any at these hosts" />],
+    );
   if (provider !== undefined)
     facts.push(
       ['Refreshed at', <code>{provider.tokenUrl}</code>],

@@ -1,3 +1,4 @@
+import { type RequestRule, RuleTextRefused, parseRequestRule } from '@svault/shared/request-rules';
 import { type StoreBody, allowedHostFor, serviceNameSchema, storeBodySchema } from '@svault/shared/schemas';
 import { Problem } from '../api/client.ts';
 import { textOf } from '../parts/form.tsx';
@@ -254,12 +255,31 @@ function restrictionsIn(form: Form): Members {
   return {
     allowedHosts: listIn(form, 'allowedHosts')?.map((host) => hostFrom(host)),
     allowedHeaders: listIn(form, 'allowedHeaders'),
+    requests: rulesIn(form),
     delivery,
     recipients: delivery === 'sealed' ? recipientsIn(form) : undefined,
     allowShortSecret: values.has('allowShortSecret') ? true : undefined,
     expiryTime:
       expiryMs === undefined || Number.isNaN(expiryMs) ? undefined : new Date(expiryMs).toISOString(),
   };
+}
+
+/** One on each line. */
+function rulesIn({ values, issues }: Form): readonly RequestRule[] | undefined {
+  const lines = textOf(values, 'requests')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const rules = lines.flatMap((line) => {
+    try {
+      return [parseRequestRule(line)];
+    } catch (error) {
+      if (!(error instanceof RuleTextRefused)) throw error;
+      issues['requests'] ??= `${line.slice(0, 100)}: ${error.message}`;
+      return [];
+    }
+  });
+  return rules.length === 0 ? undefined : rules;
 }
 
 /** People copy a host from an address, which has more; with a path it stays as it is, and is refused. */

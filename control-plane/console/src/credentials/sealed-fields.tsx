@@ -1,5 +1,8 @@
+import { formatRequestRule } from '@svault/shared/request-rules';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { CheckField, SelectField, TextAreaField, TextField } from '../parts/form.tsx';
+import { webhookQuery } from '../webhook/queries.ts';
 import { Columns, type Held } from './kind-fields.tsx';
 
 const DELIVERIES = [
@@ -9,7 +12,13 @@ const DELIVERIES = [
 ] as const;
 
 /** What is sealed with a secret: it cannot be changed later without the secret. */
-export function SealedFields({ held }: { readonly held: Held | undefined }) {
+export function SealedFields({
+  held,
+  isAdmin,
+}: {
+  readonly held: Held | undefined;
+  readonly isAdmin: boolean;
+}) {
   const [delivery, setDelivery] = useState<string>(held?.delivery ?? 'any');
   return (
     <>
@@ -57,11 +66,34 @@ export function SealedFields({ held }: { readonly held: Held | undefined }) {
           hint="In which proxies may put it; authorization and x-api-key unless you name others."
         />
       </Columns>
+      <RequestsField {...{ held, isAdmin }} />
       <CheckField
         name="allowShortSecret"
         label="Proxies may use it although it is short"
         hint="For codes, PINs and secrets of less than 80 bits: those who use the proxy could find it out."
       />
     </>
+  );
+}
+
+/**
+ * What proxies may ask. Rules that are there are shown always, since a store without them drops them. Only admins may read what
+ * the webhook claims, so other members are offered the field whatever that is.
+ */
+function RequestsField({ held, isAdmin }: { readonly held: Held | undefined; readonly isAdmin: boolean }) {
+  const { data } = useQuery({ ...webhookQuery, enabled: isAdmin, refetchInterval: false });
+  const isClaimed = !isAdmin || data?.capabilities?.includes('request-rules') === true;
+  if (!isClaimed && held?.requests === undefined) return null;
+  return (
+    <TextAreaField
+      name="requests"
+      label="Allowed requests"
+      rows={3}
+      className="font-mono text-sm"
+      spellCheck={false}
+      defaultValue={held?.requests?.map(formatRequestRule).join('\n')}
+      placeholder={'GET,POST api.example.com/repos/acme/*\ntools search_*,get_issue /mcp'}
+      hint="What proxies may ask, one rule on each line; any request to the hosts unless you name some."
+    />
   );
 }

@@ -68,7 +68,13 @@ export function StoreForm(props: {
       import('./store-at-webhook.ts'),
     ]);
     const record = await recordOf(kind.id, values);
-    await mustTake(kind, { isAdmin, webhook, isSealed: record.delivery === 'sealed' });
+    const { delivery, requests } = record;
+    await mustTake(kind, {
+      isAdmin,
+      webhook,
+      isSealed: delivery === 'sealed',
+      hasRules: requests !== undefined,
+    });
     try {
       const warnings = await storeAtWebhook({ webhook: webhook.url, record, ticket: () => ticket(values) });
       webhook.remember();
@@ -94,7 +100,7 @@ export function StoreForm(props: {
             The webhook holds to these, whatever the control plane asks. To change them, store the secret
             again.
           </p>
-          <SealedFields held={held} />
+          <SealedFields {...{ held, isAdmin }} />
         </fieldset>
       </ActionForm>
     </div>
@@ -115,9 +121,14 @@ export function mustBeKnown(webhook: SecretDestination, values: FormData): void 
  */
 export async function mustTake(
   kind: Kind,
-  by: { readonly isAdmin: boolean; readonly webhook: SecretDestination; readonly isSealed: boolean },
+  by: {
+    readonly isAdmin: boolean;
+    readonly webhook: SecretDestination;
+    readonly isSealed?: boolean;
+    readonly hasRules?: boolean;
+  },
 ): Promise<void> {
-  const { isAdmin, webhook, isSealed } = by;
+  const { isAdmin, webhook, isSealed, hasRules } = by;
   const away = `The webhook at ${webhook.host} does not answer. Nothing was named or sent, and what you typed is still here. Start it, then try again.`;
   if (!isAdmin) {
     const { online } = (await answerOf(api.GET('/api/overview'))).webhook;
@@ -126,7 +137,11 @@ export async function mustTake(
   }
   const { reachable, capabilities = [] } = await answerOf(api.GET('/api/webhook'));
   if (reachable !== true) throw new Problem(away);
-  const needed = [NEEDED[kind.id], isSealed ? (['sealed-delivery', 'sealed delivery'] as const) : undefined];
+  const needed = [
+    NEEDED[kind.id],
+    isSealed ? (['sealed-delivery', 'sealed delivery'] as const) : undefined,
+    hasRules ? (['request-rules', 'rules for requests'] as const) : undefined,
+  ];
   const missing = needed.find((each) => each !== undefined && !capabilities.includes(each[0]));
   if (missing !== undefined)
     throw new Problem(

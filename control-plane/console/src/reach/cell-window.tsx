@@ -1,3 +1,4 @@
+import { formatRequestRule } from '@svault/shared/request-rules';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { Schemas } from '../api/client.ts';
@@ -147,7 +148,7 @@ const DELIVERIES: Readonly<Record<string, string>> = {
 };
 
 function factsOf({ caller, credential, grant, policies }: Reach): (readonly [string, React.ReactNode])[] {
-  const { stored, delivery, allowedHosts, allowedHeaders } = credential;
+  const { stored, delivery, allowedHosts, allowedHeaders, requests } = credential;
   const state = stored === null ? 'Not known now' : stored ? 'Yes' : 'No: there is nothing to deliver yet';
   return [
     ['Grant', grant === null ? 'A proxy needs none' : <GrantEnd of={grant} />],
@@ -175,12 +176,27 @@ function factsOf({ caller, credential, grant, policies }: Reach): (readonly [str
     ...(delivery === null ? [] : [['Delivery', DELIVERIES[delivery] ?? delivery] as const]),
     ...(allowedHosts === null ? [] : [['Allowed hosts', listOf(allowedHosts)] as const]),
     ...(allowedHeaders === null ? [] : [['Allowed headers', listOf(allowedHeaders)] as const]),
+    ...(requests === undefined
+      ? []
+      : [['Allowed requests', <Lines of={requests.map(formatRequestRule)} />] as const]),
     ...(caller.upstreamUrl === undefined ? [] : [['Upstream', <code>{caller.upstreamUrl}</code>] as const]),
   ];
 }
 
 const listOf = (texts: readonly string[]): React.ReactNode =>
   texts.length === 0 ? 'None' : <code>{texts.join(', ')}</code>;
+
+function Lines({ of }: { readonly of: readonly string[] }) {
+  return (
+    <ul>
+      {of.map((line) => (
+        <li key={line}>
+          <code>{line}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 function LastUse({ event: { seq, timestamp, outcome } }: { readonly event: Schemas['AuditEvent'] }) {
   return (
