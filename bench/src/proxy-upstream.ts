@@ -1,12 +1,25 @@
 /**
  * What proxied calls go to. `node proxy-upstream.ts PORT`: a POST is answered by a short JSON-RPC result, `/megabyte` by
- * 1 MB, `/events?n=N` by N events at an even pace, each with the moment it was sent, `/standing` by a stream on which nothing happens.
+ * 1 MB, `/events?n=N` by N events at an even pace, each with the moment it was sent, `/tools?n=N` by a list of N
+ * tools, `/standing` by a stream on which nothing happens.
  */
 import { createServer, type ServerResponse } from 'node:http';
 
 const RESULT = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } }));
 const MEGABYTE = Buffer.alloc(1_000_000, 'x');
 const EVENT_PAUSE_MS = 2;
+
+/** Of some 300 kB where there are 500. */
+const listOfTools = (count: number): Buffer => {
+  const properties = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`p${at}`, { type: 'string' }]));
+  const inputSchema = { type: 'object', properties };
+  const tools = Array.from({ length: count }, (_, at) => ({
+    name: `tool_${at}`,
+    description: 'what it does '.repeat(20),
+    inputSchema,
+  }));
+  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } }));
+};
 
 const answer = (res: ServerResponse, type: string, body: Buffer): void => {
   res.writeHead(200, { 'content-type': type, 'content-length': body.length }).end(body);
@@ -31,6 +44,8 @@ createServer((req, res) => {
     const { pathname, searchParams } = new URL(req.url ?? '/', 'http://127.0.0.1');
     if (pathname === '/standing') res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     else if (pathname === '/events') sendEvents(res, Number(searchParams.get('n')));
+    else if (pathname === '/tools')
+      answer(res, 'application/json', listOfTools(Number(searchParams.get('n'))));
     else if (pathname === '/megabyte') answer(res, 'application/octet-stream', MEGABYTE);
     else answer(res, 'application/json', RESULT);
   });

@@ -53,6 +53,8 @@ export const TARGETS = {
   // Some 1,800 connections a second, of which each costs what any connection does.
   p99UnderSmallExchanges: atMost('ratio', 8, 4),
   memoryOfHalfBodies: atMost('MB', 32, 16),
+  requestDecision: atMost('ms', 0.02, 0.01),
+  toolListAdded: atMost('ms', 5, 2),
   page: atMost('ms', 100, 30),
   start: atMost('ms', 2000, 800),
   // 150 and 120 ms on a machine where `node -e 0` takes 40 ms.

@@ -3,7 +3,6 @@ import type { Pair } from '@svault/compose/pair';
 import { randomToken } from '@svault/shared';
 
 export const PROXY_PATH = '/api/proxy/mcp';
-const SERVICE_NAME = 'bench-upstream';
 
 /** What an MCP client sends. */
 export const CALL = {
@@ -15,27 +14,35 @@ export const CALL = {
 
 /**
  * Makes a proxy for each path of the upstream, since what an agent asks for cannot choose it.
+ * @param credential that they inject; any is stored unless one is given
  * @returns their keys, by path
  */
 export async function makeProxies(
   { admin }: Pair,
   upstreamUrl: string,
   paths: readonly string[],
+  {
+    serviceName,
+    body,
+  }: { readonly serviceName: string; readonly body: Parameters<typeof storeCredential>[2] } = anyFor(
+    upstreamUrl,
+  ),
 ): Promise<ReadonlyMap<string, string>> {
-  await storeCredential(admin, SERVICE_NAME, {
-    tokenType: 'PlainText',
-    value: randomToken(),
-    allowedHosts: [upstreamUrl],
-  });
+  await storeCredential(admin, serviceName, body);
   const keys = new Map<string, string>();
   for (const path of paths) {
     const { key } = await admin.call<{ key: string }>('POST', '/api/proxies', {
-      name: `bench ${path}`,
+      name: `${serviceName} ${path}`,
       upstreamUrl: upstreamUrl + path,
       upstreamAuthType: 'Token',
-      serviceName: SERVICE_NAME,
+      serviceName,
     });
     keys.set(path, key);
   }
   return keys;
 }
+
+const anyFor = (upstreamUrl: string) => ({
+  serviceName: 'bench-upstream',
+  body: { tokenType: 'PlainText', value: randomToken(), allowedHosts: [upstreamUrl] },
+});
