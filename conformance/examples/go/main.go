@@ -1,5 +1,6 @@
 // Command svault-webhook is an example of a webhook, written from the protocol's page with Go's standard library alone.
-// It claims storage, credential, store, proxy and sealed-delivery; it takes no refresh settings and mints nothing.
+// It claims storage, credential, store, proxy, sealed-delivery and request-rules; it takes no refresh settings and mints
+// nothing.
 package main
 
 import (
@@ -290,7 +291,7 @@ func health(w http.ResponseWriter, _ *http.Request, _ content) *Refusal {
 	return nil
 }
 
-var capabilities = []string{"storage", "credential", "store", "proxy", "sealed-delivery"}
+var capabilities = []string{"storage", "credential", "store", "proxy", "sealed-delivery", "request-rules"}
 
 func (wh *Webhook) signedHealth(Object) (any, *Refusal) {
 	return Object{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -53,26 +54,34 @@ func isUpstream(address string) bool {
 		parsed.User == nil && parsed.Fragment == "" && !strings.Contains(address, "#") && valueShape.MatchString(address) && parsed.Opaque == ""
 }
 
-// mayReach is SAV-13, SAV-14, SAV-34, SAV-35 and PRX-08: an entry without a scheme means https.
-func mayReach(allowedHosts []string, upstream *url.URL) bool {
+var usualPorts = map[string]string{"https": "443", "http": "80"}
+
+// origin is scheme, host and port of an upstream.
+type origin struct{ scheme, host, port string }
+
+func originOf(upstream *url.URL) origin {
 	host, port := strings.ToLower(upstream.Hostname()), upstream.Port()
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	usual := map[string]string{"https": "443", "http": "80"}[upstream.Scheme]
 	if port == "" {
-		port = usual
+		port = usualPorts[upstream.Scheme]
 	}
-	for _, entry := range allowedHosts {
+	return origin{upstream.Scheme, host, port}
+}
+
+// isAmong is SAV-13, SAV-14, SAV-34, SAV-35 and PRX-08: an entry without a scheme means https.
+func (o origin) isAmong(entries []string) bool {
+	for _, entry := range entries {
 		named, plain := strings.CutPrefix(entry, "http://")
-		if plain != (upstream.Scheme == "http") {
+		if plain != (o.scheme == "http") {
 			continue
 		}
-		allowedHost, allowedPort := splitHostPort(named)
-		if allowedPort == "" {
-			allowedPort = usual
+		host, port := splitHostPort(named)
+		if port == "" {
+			port = usualPorts[o.scheme]
 		}
-		if entry == "*" || allowedHost == host && allowedPort == port {
+		if entry == "*" || host == o.host && port == o.port {
 			return true
 		}
 	}
@@ -85,7 +94,7 @@ func (wh *Webhook) proxy(w http.ResponseWriter, r *http.Request, body []byte) *R
 	if refusal != nil {
 		return refusal
 	}
-	call, secret, refusal := wh.prepare(r, ticket, body)
+	call, refusal := wh.prepare(r, ticket, body)
 	wh.mu.Lock()
 	err := wh.journal.Commit(wh.used("CREDENTIAL_INJECTED", ticket.Svc, ticket.Sub, refusal)...)
 	wh.mu.Unlock()
@@ -95,64 +104,107 @@ func (wh *Webhook) proxy(w http.ResponseWriter, r *http.Request, body []byte) *R
 	if refusal != nil {
 		return refusal
 	}
-	answer, err := wh.caller().Do(call.WithContext(r.Context()))
+	answer, err := wh.caller().Do(call.request.WithContext(r.Context()))
 	if err != nil {
 		return failureOf(err)
 	}
 	defer answer.Body.Close()
-	handBack(w, answer, secret)
+	if call.shows != nil && !hideTools(answer, call.shows) {
+		return refuse("UPSTREAM_ERROR")
+	}
+	handBack(w, answer, call.secret)
 	return nil
 }
 
+// prepared is a call that may be made.
+type prepared struct {
+	request *http.Request
+	secret  string
+	shows   func(tool string) bool // Which of the tools that the answer lists are handed on (RUL-14); nil: all of it is.
+}
+
 // prepare decides who, where and how before anything is called (PRX-19).
-func (wh *Webhook) prepare(r *http.Request, ticket *Ticket, body []byte) (*http.Request, string, *Refusal) {
+func (wh *Webhook) prepare(r *http.Request, ticket *Ticket, body []byte) (*prepared, *Refusal) {
 	wh.mu.Lock()
 	config := Proxy{}
 	known := wh.journal.Get("proxy/"+ticket.Prx, &config)
 	record := wh.record(config.ServiceName)
 	wh.mu.Unlock()
 	if !known {
-		return nil, "", refuse("NOT_FOUND")
+		return nil, refuse("NOT_FOUND")
 	}
 	if config.ServiceName != ticket.Svc { // TIX-39
-		return nil, "", refuse("DESTINATION_NOT_ALLOWED")
+		return nil, refuse("DESTINATION_NOT_ALLOWED")
 	}
 	if record == nil {
-		return nil, "", refuse("NOT_FOUND")
+		return nil, refuse("NOT_FOUND")
 	}
 	upstream, err := url.Parse(config.UpstreamURL)
-	if err != nil || !mayReach(record.AllowedHosts, upstream) || !wh.schemeFits(upstream) || !templatesFit(config.HeaderTemplates, record.AllowedHeaders) {
-		return nil, "", refuse("DESTINATION_NOT_ALLOWED")
+	if err != nil || !originOf(upstream).isAmong(record.AllowedHosts) || !wh.schemeFits(upstream) || !templatesFit(config.HeaderTemplates, record.AllowedHeaders) {
+		return nil, refuse("DESTINATION_NOT_ALLOWED")
 	}
-	secret := record.accessToken()
-	if secret == "" {
-		return nil, "", refuse("EMPTY_TOKEN")
-	}
-	if isShort(secret) && !record.AllowShort { // PRX-47
-		return nil, "", refuse("NOT_INJECTABLE")
-	}
-	call, err := http.NewRequest(ticket.Htm, config.UpstreamURL, bytes.NewReader(body))
+	request, err := unfilled(r.Header, ticket.Htm, config, body)
 	if err != nil {
-		return nil, "", refuse("DESTINATION_NOT_ALLOWED")
+		return nil, refuse("DESTINATION_NOT_ALLOWED")
+	}
+	call := &prepared{request: request, secret: record.accessToken()}
+	if record.Requests != nil { // RUL-05, RUL-15
+		sent := sentBy(request, body)
+		listsTools, ok := decide(record.Requests, sent)
+		if !ok {
+			return nil, refuse("REQUEST_NOT_ALLOWED")
+		}
+		if listsTools {
+			call.shows = shownAt(record.Requests, sent)
+		}
+	}
+	if call.secret == "" {
+		return nil, refuse("EMPTY_TOKEN")
+	}
+	if isShort(call.secret) && !record.AllowShort { // PRX-47
+		return nil, refuse("NOT_INJECTABLE")
+	}
+	for name, template := range config.HeaderTemplates {
+		value := strings.NewReplacer("${TOKEN}", call.secret, "$<TOKEN>", call.secret).Replace(template)
+		if !isFieldValue(value) {
+			return nil, refuse("NOT_INJECTABLE")
+		}
+		request.Header.Set(name, value)
+	}
+	return call, nil
+}
+
+// unfilled is the request as it will be sent, with the markers where the secret will stand.
+func unfilled(agents http.Header, method string, config Proxy, body []byte) (*http.Request, error) {
+	request, err := http.NewRequest(method, config.UpstreamURL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
 	}
 	if len(body) == 0 {
-		call.Body = http.NoBody
+		request.Body = http.NoBody
 	}
-	call.Header["User-Agent"] = nil // Not Go's own where the agent has none.
-	for name, values := range r.Header {
+	request.Header["User-Agent"] = nil // Not Go's own where the agent has none.
+	for name, values := range agents {
 		if travelsOut(strings.ToLower(name)) && !(len(body) == 0 && name == "Content-Type") {
-			call.Header[name] = values
+			request.Header[name] = values
 		}
 	}
-	call.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set("Accept-Encoding", "identity")
 	for name, template := range config.HeaderTemplates {
-		value := strings.NewReplacer("${TOKEN}", secret, "$<TOKEN>", secret).Replace(template)
-		if !isFieldValue(value) {
-			return nil, "", refuse("NOT_INJECTABLE")
-		}
-		call.Header.Set(name, value)
+		request.Header.Set(name, template)
 	}
-	return call, secret, nil
+	return request, nil
+}
+
+// sentBy is what the rules are compared with (RUL-04): net/http adds the two lines that the header does not have.
+func sentBy(request *http.Request, body []byte) asked {
+	fields := [][2]string{{"host", request.URL.Host}, {"content-length", strconv.Itoa(len(body))}}
+	for name, values := range request.Header {
+		for _, value := range values {
+			fields = append(fields, [2]string{name, value})
+		}
+	}
+	return asked{originOf(request.URL), request.URL.RequestURI(), request.Method, fields, body}
 }
 
 // templatesFit is PRX-12 and PRX-15.

@@ -20,6 +20,7 @@ type Record struct {
 	Delivery       string            `json:"delivery"`
 	AllowedHosts   []string          `json:"allowedHosts"`
 	AllowedHeaders []string          `json:"allowedHeaders"`
+	Requests       []Rule            `json:"requests,omitempty"`
 	AllowShort     bool              `json:"allowShortSecret,omitempty"`
 	Recipients     []Recipient       `json:"recipients,omitempty"`
 	Expiry         string            `json:"expiry,omitempty"`
@@ -49,6 +50,9 @@ func (r Record) metadata() Object {
 	}
 	if r.Expiry != "" {
 		token["expiryTime"] = r.Expiry
+	}
+	if r.Requests != nil { // RUL-01
+		token["requests"] = r.Requests
 	}
 	return token
 }

@@ -73,7 +73,7 @@ func readRecord(body Object) (*Record, bool) {
 	if !known {
 		return nil, false
 	}
-	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "allowShortSecret": true, "delivery": true, "recipients": true, "expiryTime": true}
+	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "requests": true, "allowShortSecret": true, "delivery": true, "recipients": true, "expiryTime": true}
 	for _, name := range fields {
 		allowed[name] = true
 	}
@@ -164,6 +164,11 @@ func (r *Record) readSettings(body Object) bool {
 			if !tokenShape.MatchString(name) || isForbiddenHeader(strings.ToLower(name)) {
 				return false
 			}
+		}
+	}
+	if body["requests"] != nil {
+		if r.Requests, ok = readRules(body["requests"]); !ok {
+			return false
 		}
 	}
 	if (body["recipients"] != nil) != (r.Delivery == "sealed") {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"time"
 	"unicode/utf8"
 )
@@ -18,13 +19,28 @@ const maxDepth = 32
 var errJSON = errors.New("not the JSON that the protocol asks for")
 
 // parseObject reads one JSON object (TRN-02 to TRN-06, TRN-10).
-func parseObject(text []byte) (Object, error) {
+func parseObject(text []byte) (Object, error) { return parse(text, false) }
+
+// parseAsWritten keeps null apart from absent, as other protocols do, and refuses what the decoder would replace.
+func parseAsWritten(text []byte) (Object, error) {
+	for _, escape := range surrogates.FindAllSubmatch(text, -1) {
+		if len(escape[1]) > 0 {
+			return nil, errJSON
+		}
+	}
+	return parse(text, true)
+}
+
+// surrogates finds escapes, and in its group those of half a character.
+var surrogates = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)`)
+
+func parse(text []byte, keepsNull bool) (Object, error) {
 	if !utf8.Valid(text) || bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
 		return nil, errJSON
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	value, err := readValue(decoder, 1)
+	value, err := readValue(decoder, 1, keepsNull)
 	if err != nil {
 		return nil, errJSON
 	}
@@ -35,10 +51,15 @@ func parseObject(text []byte) (Object, error) {
 	return object, nil
 }
 
-func readValue(decoder *json.Decoder, depth int) (any, error) {
+func readValue(decoder *json.Decoder, depth int, keepsNull bool) (any, error) {
 	token, err := decoder.Token()
 	if err != nil {
 		return nil, err
+	}
+	if number, ok := token.(json.Number); ok {
+		if _, err := number.Float64(); err != nil { // 1e400: infinite to one program, an error to another.
+			return nil, errJSON
+		}
 	}
 	delimiter, nested := token.(json.Delim)
 	if !nested {
@@ -50,7 +71,7 @@ func readValue(decoder *json.Decoder, depth int) (any, error) {
 	if delimiter == '[' {
 		list := []any{}
 		for decoder.More() {
-			value, err := readValue(decoder, depth+1)
+			value, err := readValue(decoder, depth+1, keepsNull)
 			if err != nil {
 				return nil, err
 			}
@@ -70,11 +91,11 @@ func readValue(decoder *json.Decoder, depth int) (any, error) {
 			return nil, errJSON
 		}
 		seen[key] = true
-		value, err := readValue(decoder, depth+1)
+		value, err := readValue(decoder, depth+1, keepsNull)
 		if err != nil {
 			return nil, err
 		}
-		if value != nil { // null counts as absent
+		if value != nil || keepsNull { // Otherwise null counts as absent.
 			object[key] = value
 		}
 	}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import re
 import socket
 import ssl
 import threading
@@ -43,6 +44,41 @@ def split(url: str):
         raise ValueError
     port = parts.port if parts.port is not None else 443 if parts.scheme == "https" else 80
     return parts.scheme, parts.hostname, port, (parts.path or "/") + ("?" + parts.query if parts.query else "")
+
+
+ALLOWED_HOST = re.compile(r"(http://)?(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::([1-9]\d{0,4}))?", re.ASCII)
+
+
+def is_allowed_host(entry: object) -> bool:
+    """Whether that may stand in allowedHosts (SAV-11, SAV-12)."""
+    if entry == "*":
+        return True
+    match = ALLOWED_HOST.fullmatch(entry) if isinstance(entry, str) else None
+    if match is None or int(match.group(3) or 1) > 65535:
+        return False
+    try:
+        return match.group(2)[0] != "[" or bool(ipaddress.IPv6Address(match.group(2)[1:-1]))
+    except ValueError:
+        return False
+
+
+def origin(url: str) -> tuple[str, str, int]:
+    scheme, host, port, _ = split(url)
+    return scheme, normal(f"[{host}]" if ":" in host else host), port
+
+
+def is_among(found: tuple[str, str, int], entries: list) -> bool:
+    """Without a scheme an entry means https, without a port the default one (SAV-13, SAV-14, SAV-34, SAV-35)."""
+    return any(found[0] == "https" if entry == "*" else entry_of(entry) == found for entry in entries)
+
+
+def entry_of(entry: str) -> tuple[str, str, int]:
+    plain, host, port = ALLOWED_HOST.fullmatch(entry).groups()
+    return "http" if plain else "https", normal(host), int(port or (80 if plain else 443))
+
+
+def normal(host: str) -> str:
+    return f"[{ipaddress.IPv6Address(host[1:-1])}]" if host.startswith("[") else host
 
 
 def host_header(scheme: str, host: str, port: int) -> str:

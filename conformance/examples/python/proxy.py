@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import http.client
-import ipaddress
 import json
 import re
 import select
@@ -14,9 +13,11 @@ from urllib.parse import unquote_to_bytes
 
 import outgoing
 import records
+import request_rules
 import short
 import storage
 import tickets
+import tool_lists
 from state import log
 from wire import Refusal
 
@@ -58,6 +59,9 @@ def forward(request, ticket: dict, state, settings):
         raise Refusal("NOT_FOUND", "there is no such record")
     sealed, templates = json.loads(record["settings"]), json.loads(config["templates"])
     check_destination(config["url"], templates, sealed)
+    headers = agents_headers(request, templates)
+    asked = asked_of(config["url"], ticket["htm"], headers, templates, request.body)
+    lists_tools = "requests" in sealed and request_rules.decide(sealed["requests"], asked)  # RUL-05, RUL-15
     call, gone = outgoing.Call(config["url"], settings.allowed, HEAD_SECONDS), threading.Event()
     try:
         call.resolve()
@@ -65,11 +69,15 @@ def forward(request, ticket: dict, state, settings):
         token = records.access_token(record)
         if short.is_short(token) and not json.loads(record["settings"]).get("allowShortSecret"):
             raise Refusal("NOT_INJECTABLE", "the token is short, and allowShortSecret is not true")  # PRX-47
-        headers = outgoing_headers(request, templates, token)
+        headers += filled(templates, token)
         with state.transaction() as db:
             log(db, "proxy.called", "success", ticket["svc"], ticket)  # before the call: whatever follows, it was used
         threading.Thread(target=watch, args=(request.client, call, gone), daemon=True).start()
         response = call.send(ticket["htm"], headers, request.body)  # PRX-06, PRX-07
+        call.sock.settimeout(IDLE_SECONDS)
+        pieces = Pieces(response, call, gone)
+        if lists_tools:
+            pieces.hide(request_rules.shown_at(sealed["requests"], asked.origin, asked.target))
     except BaseException as error:
         gone.set()
         call.close()
@@ -80,9 +88,8 @@ def forward(request, ticket: dict, state, settings):
             raise Refusal(code, "the upstream did not answer") from None
         raise
     call.timer.cancel()
-    call.sock.settimeout(IDLE_SECONDS)
-    length = None if response.length is None else str(response.length)
-    return response.status, returned_headers(response, token, length), Pieces(response, call, gone)
+    length = None if response.length is None or lists_tools else str(response.length)
+    return response.status, returned_headers(response, token, length), pieces
 
 
 def denied(text: str) -> Refusal:
@@ -91,9 +98,7 @@ def denied(text: str) -> Refusal:
 
 def check_destination(url: str, templates: dict, sealed: dict) -> None:
     """All that is decided without the network; on each call anew (PRX-08, PRX-12, PRX-15)."""
-    scheme, host, port, _ = outgoing.split(url)
-    here = (scheme, normal(f"[{host}]" if ":" in host else host), port)
-    if not any(here[0] == "https" if entry == "*" else entry_of(entry) == here for entry in sealed["allowedHosts"]):
+    if not outgoing.is_among(outgoing.origin(url), sealed["allowedHosts"]):
         raise denied("the upstream's scheme, host and port are not among the record's")
     allowed_headers = {each.lower() for each in sealed["allowedHeaders"]}
     for name, value in templates.items():
@@ -101,26 +106,28 @@ def check_destination(url: str, templates: dict, sealed: dict) -> None:
             raise denied("a header that the token may not stand in")
 
 
-def entry_of(entry: str) -> tuple[str, str, int]:
-    """Without a scheme an entry means https, without a port the default one (SAV-13, SAV-14, SAV-34)."""
-    plain, host, port = re.fullmatch(r"(http://)?(\[.*\]|[^:]*)(?::(\d+))?", entry).groups()
-    return "http" if plain else "https", normal(host), int(port or (80 if plain else 443))
+def asked_of(url: str, method: str, headers: list, templates: dict, body: bytes) -> request_rules.Asked:
+    """What the upstream would get, with the markers where the token will stand (RUL-04)."""
+    own = [("host", ""), ("content-length", str(len(body)))]
+    target = outgoing.split(url)[3]
+    return request_rules.Asked(outgoing.origin(url), target, method, [*headers, *templates.items(), *own], body)
 
 
-def normal(host: str) -> str:
-    return f"[{ipaddress.IPv6Address(host[1:-1])}]" if host.startswith("[") else host
-
-
-def outgoing_headers(request, templates: dict, token: str) -> list:
+def agents_headers(request, templates: dict) -> list:
+    """Those that go on: not where a template has the name (PRX-21)."""
     replaced = {name.lower() for name in templates} | {"accept-encoding"}
     headers = [(name, value) for name, value in request.headers if FORWARDED.fullmatch(name) and name not in replaced]
-    headers.append(("accept-encoding", "identity"))  # PRX-04
+    return [*headers, ("accept-encoding", "identity")]  # PRX-04
+
+
+def filled(templates: dict, token: str) -> list:
+    headers = []
     for name, value in templates.items():
-        filled = MARKER.sub(lambda _: token, value)  # in one pass: what was put in is not looked at again (PRX-13)
-        if any(each != "\t" and not 0x20 <= ord(each) <= 0x7E for each in filled):  # a tab is legal (PRX-51)
+        value = MARKER.sub(lambda _: token, value)  # in one pass: what was put in is not looked at again (PRX-13)
+        if any(each != "\t" and not 0x20 <= ord(each) <= 0x7E for each in value):  # a tab is legal (PRX-51)
             raise Refusal("NOT_INJECTABLE", "the token makes no legal header")  # PRX-17
         if name.lower() != "accept-encoding":
-            headers.append((name, filled))  # PRX-21
+            headers.append((name, value))
     return headers
 
 
@@ -161,8 +168,19 @@ class Pieces:
 
     def __init__(self, response: http.client.HTTPResponse, call: outgoing.Call, gone: threading.Event):
         self.response, self.call, self.gone = response, call, gone
+        self.pieces = self.read()
 
     def __iter__(self):
+        return self.pieces
+
+    def hide(self, shows) -> None:
+        """Leaves out the tools that are not shown (RUL-14)."""
+        try:
+            self.pieces = tool_lists.filtered(self.pieces, self.response.headers, shows)
+        except (OSError, http.client.HTTPException, ValueError):
+            raise outgoing.Failed(self.call.late) from None
+
+    def read(self):
         while True:
             piece = self.response.read1(65536)
             if not piece:

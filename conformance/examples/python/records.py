@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import ipaddress
 import json
-import re
 import struct
 import time
 
 import outgoing
 import refresh
+import request_rules
 import short
 import tickets
 import totp
 from state import log, next_version
 from wire import Refusal, compact, invalid, is_header_name, member, parse_time, time_text, written
 
-COMMON = {"tokenType", "allowedHosts", "allowedHeaders", "allowShortSecret", "delivery", "recipients", "expiryTime"}
+COMMON = set("""
+tokenType allowedHosts allowedHeaders requests allowShortSecret delivery recipients expiryTime""".split())
 # tokenType -> its own members, and the secret ones of them that have to be there (SAV-02, SAV-04)
 TYPES = {
     "PlainText": ({"value"}, ["value"]),
@@ -32,7 +32,6 @@ TYPES = {
     "TOTP": ({"secret", "otpauthUri", "algorithm", "digits", "period"}, ["secret"]),
 }
 DEFAULT_HEADERS = ["authorization", "x-api-key"]  # SAV-18
-ALLOWED_HOST = re.compile(r"(?:http://)?(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::([1-9]\d{0,4}))?", re.ASCII)
 AUTH_METHODS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
 
 
@@ -87,12 +86,14 @@ def parse(body: dict) -> tuple[dict, dict, str | None]:
     if delivery not in ("any", "proxy-only"):
         raise invalid("no such delivery")  # SAV-08
     hosts = member(body, "allowedHosts", list, [])
-    if not all(map(is_allowed_host, hosts)) or ("*" in hosts and delivery == "proxy-only"):  # SAV-11, SAV-12, SAV-15
+    if not all(map(outgoing.is_allowed_host, hosts)) or ("*" in hosts and delivery == "proxy-only"):  # SAV-15
         raise invalid("allowedHosts holds something else than host, host:port, either behind http://, or *")
     headers = member(body, "allowedHeaders", list, DEFAULT_HEADERS)
     if not all(map(is_header_name, headers)):
         raise invalid("allowedHeaders holds something that is no header name")
     sealed = {"tokenType": kind, "delivery": delivery, "allowedHosts": hosts, "allowedHeaders": headers}
+    if body.get("requests") is not None:
+        sealed["requests"] = request_rules.parse(body["requests"])
     if kind == "TOTP":
         sealed["totp"], secret = totp.parse(body)
     else:
@@ -139,19 +140,6 @@ def parse_jwt(body: dict, sealed: dict, secret: dict) -> None:
     sealed["scope"] = member(provider, "scope", str, None)
 
 
-def is_allowed_host(entry: object) -> bool:
-    """SAV-11 and SAV-12."""
-    if entry == "*":
-        return True
-    match = ALLOWED_HOST.fullmatch(entry) if isinstance(entry, str) else None
-    if match is None or int(match.group(2) or 1) > 65535:
-        return False
-    try:
-        return match.group(1)[0] != "[" or bool(ipaddress.IPv6Address(match.group(1)[1:-1]))
-    except ValueError:
-        return False
-
-
 # Showing and delivering
 
 def shown(record) -> dict:
@@ -163,6 +151,7 @@ def shown(record) -> dict:
         **({"expiryTime": written(record["expiry"])} if record["expiry"] else {}),  # TRN-09
         "hasRefreshToken": sealed.get("hasRefreshToken", False), "empty": sealed["empty"],
         **{name: sealed[name] for name in ("delivery", "allowedHosts", "allowedHeaders")},
+        **({"requests": sealed["requests"]} if "requests" in sealed else {}),  # RUL-01
         **({"reauthNeeded": True} if record["reauth"] else {}),
         **({"provider": sealed["provider"]} if "provider" in sealed else {}),
     }
