@@ -28,6 +28,11 @@ import { REFRESH_CHECKS } from './scenarios/refresh/refresh.ts';
 import { REPLAY_CHECKS } from './scenarios/signatures/replay.ts';
 import { MANY_OTHERS_CHECKS } from './scenarios/restart/many-others.ts';
 import { RESTART_CHECKS } from './scenarios/restart/restart.ts';
+import { REQUEST_RULE_CHECKS } from './scenarios/proxy/request-rules.ts';
+import { REQUEST_RULE_FORM_CHECKS } from './scenarios/proxy/request-rule-forms.ts';
+import { REQUEST_RULE_LIST_CHECKS } from './scenarios/proxy/request-rules-lists.ts';
+import { REQUEST_RULE_MCP_CHECKS } from './scenarios/proxy/request-rules-mcp.ts';
+import { REQUEST_RULE_REFRESH_CHECKS } from './scenarios/proxy/request-rules-refresh.ts';
 import { ROTATION_CHECKS } from './scenarios/binding/rotation.ts';
 import { SETTINGS_BY_TYPE_CHECKS } from './scenarios/store/settings-by-type.ts';
 import { SECRECY_CHECKS } from './scenarios/storage/secrecy.ts';
@@ -97,6 +102,11 @@ export const CHECKS: readonly Check[] = [
   ...STREAMING_CHECKS,
   ...DESTINATION_CHECKS,
   ...STORED_SETTINGS_CHECKS,
+  ...REQUEST_RULE_FORM_CHECKS,
+  ...REQUEST_RULE_CHECKS,
+  ...REQUEST_RULE_MCP_CHECKS,
+  ...REQUEST_RULE_LIST_CHECKS,
+  ...REQUEST_RULE_REFRESH_CHECKS,
   ...ADDRESS_CHECKS,
   ...REFRESH_CHECKS,
   ...LEASE_CHECKS,

@@ -176,6 +176,7 @@ describe('vectors', () => {
       'content-digests',
       'sealed',
       'recipients',
+      'request-rules',
       'published',
     ]);
     expect(set).toEqual(all?.['tickets']);

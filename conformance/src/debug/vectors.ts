@@ -8,6 +8,7 @@ export const VECTOR_SETS = [
   'content-digests',
   'sealed',
   'recipients',
+  'request-rules',
   'published',
 ] as const;
 

@@ -1,4 +1,4 @@
-import { expectKept, SETTINGS } from '../refresh/kept-settings.ts';
+import { expectKept, settingsFor } from '../refresh/kept-settings.ts';
 import { randomBytes } from 'node:crypto';
 import { toBase64url, type HmacKey } from '@svault/shared';
 import { NotTestable } from '../../check/outcome.ts';
@@ -170,7 +170,7 @@ export const ROTATION_CHECKS: readonly WebhookCheck[] = [
     requirements: ['TRU-01', 'SAV-08'],
     claims: ['store', 'storage'],
     run: replacing(async (tools, { promoted }) => {
-      const { name } = await tools.given.text(SETTINGS);
+      const { name } = await tools.given.text(settingsFor(tools));
       await expectKept(tools, name, promoted);
     }),
   },

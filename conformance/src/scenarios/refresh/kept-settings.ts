@@ -7,13 +7,30 @@ import { basicClient, givenRefreshable, metadataOf, notice } from './refreshable
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Every setting that metadata shows, none of them the default. */
-export const SETTINGS: Members = {
+/** Every setting that metadata shows and any webhook knows, none of them the default. */
+const SETTINGS: Members = {
   delivery: 'proxy-only',
   allowedHosts: ['api.example:8443', 'http://other.example'],
   allowedHeaders: ['x-mine', 'x-other'],
 };
-const SEALED = ['tokenType', 'delivery', 'allowedHosts', 'allowedHeaders', 'provider', 'createdAt', 'empty'];
+const REQUESTS = [
+  { methods: ['GET', 'POST'], paths: ['/repos/*/issues'], hosts: ['api.example:8443'] },
+  { tools: ['get_*'], paths: ['/mcp'], arguments: { '/repo': ['acme/site', 1] } },
+];
+const SEALED = [
+  'tokenType',
+  'delivery',
+  'allowedHosts',
+  'allowedHeaders',
+  'provider',
+  'createdAt',
+  'empty',
+  'requests',
+];
+
+/** Every setting that metadata shows and this webhook knows. */
+export const settingsFor = ({ claims }: Pick<Tools, 'claims'>): Members =>
+  claims.has('request-rules') ? { ...SETTINGS, requests: REQUESTS } : SETTINGS;
 
 /** A value as text, whatever the order of lists and members is. */
 function canonical(value: unknown): string {
@@ -42,11 +59,11 @@ export async function expectKept(tools: Tools, name: string, change: () => Promi
 export const KEPT_SETTINGS_CHECKS: readonly WebhookCheck[] = [
   {
     id: 'refresh-notify.keeps-settings',
-    title: 'a refresh on notice leaves delivery, hosts, headers and provider as they were stored',
+    title: 'a refresh on notice leaves delivery, hosts, headers, rules and provider as they were stored',
     requirements: ['SAV-08', 'TRU-01'],
     claims: ['store', 'storage', 'refresh-notify'],
     run: async (tools) => {
-      const { name, provider } = await givenRefreshable(tools, { beside: SETTINGS });
+      const { name, provider } = await givenRefreshable(tools, { beside: settingsFor(tools) });
       await expectKept(tools, name, async () => {
         const noticed = await notice(tools, { serviceName: name, reason: 'expired' });
         await provider.arrived(1);
@@ -58,11 +75,11 @@ export const KEPT_SETTINGS_CHECKS: readonly WebhookCheck[] = [
   },
   {
     id: 'lease.update-keeps-settings',
-    title: 'a refresh under a lease leaves delivery, hosts, headers and provider as they were stored',
+    title: 'a refresh under a lease leaves delivery, hosts, headers, rules and provider as they were stored',
     requirements: ['SAV-08', 'TRU-01'],
     claims: ['store', 'storage', 'sv-refresh'],
     run: async (tools) => {
-      const { record, leaseId, authentication } = await givenLease(tools, basicClient(), SETTINGS);
+      const { record, leaseId, authentication } = await givenLease(tools, basicClient(), settingsFor(tools));
       await expectKept(tools, record.name, async () =>
         expectOk(await updateUnder(tools, leaseId, authentication)),
       );

@@ -10,6 +10,7 @@ import { takesProviders } from './takes-providers.ts';
 type Variant = readonly [what: string, body: object];
 
 const provider = { tokenUrl: 'https://provider.example/token', clientId: 'conformance' };
+const requests = [{ methods: ['GET'], paths: ['/**'] }];
 const plain = { tokenType: 'PlainText', value: 'canary-of-a-refused-store' };
 const jwt = { tokenType: 'JWT', accessToken: 'canary-of-a-refused-store' };
 
@@ -83,6 +84,10 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
         { tokenType: 'RawCredential', value: 'canary', Delivery: 'proxy-only' },
       ],
       ...(claims.has('totp') ? [['beside a TOTP seed', { ...seed, Digits: 8 }] as const] : []),
+      // Stored and not enforced, they would restrict nothing.
+      ...(claims.has('request-rules')
+        ? []
+        : [['request rules that are not claimed', { ...plain, requests }] as const]),
     ],
   ),
   refuses(
