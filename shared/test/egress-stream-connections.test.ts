@@ -31,6 +31,21 @@ describe('connections of streamed responses', () => {
     );
   });
 
+  it('are not reused once another call of theirs has failed, which a partition may have ended as well', async () => {
+    const server = await upstream((request) => {
+      if (request.line.includes('cut')) request.socket.destroy();
+      else echo(request);
+    });
+    const egress = opened.egress();
+    const round = () => Promise.all([1, 2, 3].map(() => taken(egress, callTo(server.port))));
+    await round();
+    await failure(taken(egress, callTo(server.port, { path: '/cut' })));
+    const before = server.connections();
+    // Longer than a connection rests.
+    await delay(200);
+    for (const { text } of await round()) expect(Number(text.split(' ').at(-1))).toBeGreaterThan(before);
+  });
+
   it('are never shared by partitions, nor by origins', async () => {
     const partitionsOf = new Map<number, Set<string>>();
     const server = await upstream(({ socket, line, connection }) => {

@@ -76,6 +76,11 @@ export function createAnswerStreams(connect: buildConnector.connector, bounds: H
           if (complete && !last) pool.giveBack(client);
           else pool.drop(client);
         }
+      } catch (error) {
+        // What ended this call, a partition or a restart, may have ended the idle connections without their noticing: the next
+        // call on one would wait for its whole timeout.
+        if (!(error instanceof EgressFailed && error.kind === 'aborted')) pool.dropIdle();
+        throw error;
       } finally {
         clearDeadline();
         call.signal?.removeEventListener('abort', onSignal);

@@ -20,6 +20,8 @@ export interface Connections {
   giveBack(client: Client): void;
   /** After anything else: closes it. */
   drop(client: Client): void;
+  /** Closes the connections that no call is on. */
+  dropIdle(): void;
   /** Closes idle connections now, and the others after their calls. */
   retire(): void;
 }
@@ -70,6 +72,10 @@ export function createConnections(
     if (open.delete(client) && waiting.size > 0) serve(create());
   };
 
+  const dropIdle = (): void => {
+    for (const client of [...rested.map((each) => each.client), ...resting]) drop(client);
+  };
+
   return {
     take: (signal) => {
       // The one used last: of all, the upstream is the least likely to be closing it just now. The timers that close
@@ -104,9 +110,10 @@ export function createConnections(
       setTimeout(() => setImmediate(rest), REST_MS).unref();
     },
     drop,
+    dropIdle,
     retire: () => {
       retired = true;
-      for (const client of [...rested.map((each) => each.client), ...resting]) drop(client);
+      dropIdle();
     },
   };
 }
