@@ -2,7 +2,7 @@ import { formatTime } from '@svault/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HandMade } from '../support/faulty-webhook.ts';
 import { twoAccounts } from '../isolation/accounts.ts';
-import { refreshableRecord } from '../support/refreshable-record.ts';
+import { LARGEST_RULES, refreshableRecord } from '../support/refreshable-record.ts';
 import { DONE, FAILED, type SchedulerFixture, startSchedulerFixture } from '../support/scheduler-fixture.ts';
 
 /* The refresh scheduler of one process. Several processes, and the reference webhook: refresh-scheduler.test.ts. */
@@ -119,13 +119,13 @@ describe('the refresh scheduler', () => {
       limits.push(limit);
       const [from, to] = [Number(cursor), Number(cursor) + Number(limit)];
       const items = names.slice(from, to).map((name) => {
-        const one = record(name, { allowedHosts, expiryTime: inMinutes(30) });
+        const one = record(name, { allowedHosts, requests: LARGEST_RULES, expiryTime: inMinutes(30) });
         return { ...one, provider: { ...one.provider, ...provider } };
       });
       return { items, ...(to < names.length && { nextCursor: String(to) }) };
     };
     expect(await pass(1)).toEqual(names);
-    expect(limits).toEqual([100, 20, 3, 3]);
+    expect(limits).toEqual([100, 20, 2, 2, 2]);
   });
 
   test('reads an endless answer up to its limit, and sets the webhook aside', async () => {

@@ -24,3 +24,9 @@ export const refreshableRecord = (
   },
   ...changes,
 });
+
+/** As many entries and bytes as PROTOCOL.md section 5.7 allows. */
+export const LARGEST_RULES = Array.from({ length: 50 }, () => ({
+  methods: ['GET'],
+  paths: Array.from({ length: 8 }, (_, at) => `/${at}${'x'.repeat(32)}`),
+}));

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { Fault } from '../support/faulty-webhook.ts';
 import { twoAccounts } from '../isolation/accounts.ts';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
+import { LARGEST_RULES } from '../support/refreshable-record.ts';
 
 /* A hostile webhook costs its own account only (docs/security.md, "Floods"). */
 
@@ -68,7 +69,7 @@ describe('a webhook whose answers are too large', () => {
     expect(rotated.json.error).toContain('the answer to /v1/exchange is larger than 8192 bytes');
     const refreshed = await service.admin('POST', '/api/tokens/name-0/refresh');
     expect([refreshed.status, refreshed.json.code]).toEqual([502, 'WEBHOOK_REFUSED']);
-    expect(refreshed.json.error).toContain('the answer to tokens.get is larger than 43008 bytes');
+    expect(refreshed.json.error).toContain('the answer to tokens.get is larger than 59392 bytes');
   });
 
   it('is read in smaller batches, so that an owner with the largest tokens sees all of them', async () => {
@@ -78,7 +79,7 @@ describe('a webhook whose answers are too large', () => {
       (_, n) => `${String(n).padStart(3, '0')}.${'x'.repeat(250)}`,
     );
     for (const [name] of service.webhook.tokens)
-      service.webhook.tokens.set(name, record(name, { allowedHosts }));
+      service.webhook.tokens.set(name, record(name, { allowedHosts, requests: LARGEST_RULES }));
     expect(await described()).toBe(9);
   });
 
