@@ -4,7 +4,7 @@ import { json } from './ruled-record.ts';
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data; boundary=x';
 const part = (name: string): string =>
-  `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\nDELETE\r\n--x--\r\n`;
+  `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nDELETE\r\n--x--\r\n`;
 /** A call with a form in its body. */
 export const form = (body: string, type = FORM): Partial<ProxiedCall> => json(body, type);
 
@@ -22,6 +22,7 @@ export const OTHER_METHOD: Readonly<Record<string, Partial<ProxiedCall>>> = {
     'application/json; charset=utf-8',
   ),
   'a form of parts with _method': form(part('_method'), MULTIPART),
+  'a form of parts in small letters': form(part('_method').toLowerCase(), MULTIPART),
 };
 /** Bodies that do not. */
 export const SAME_METHOD: Readonly<Record<string, Partial<ProxiedCall>>> = {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { gzipSync, gunzipSync } from 'node:zlib';
 import type { Check } from '../../check/check.ts';
@@ -29,6 +30,7 @@ const SHOWN = listOf('get_issue', 'search_code');
 const RULE = { tools: ['get_issue', 'search_*'] };
 const OTHER_MESSAGE = { jsonrpc: '2.0', method: 'notifications/message', params: { data: 'on its way' } };
 
+const CR = 0x0d;
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
 /** The hidden tool's name without its letters. */
 const escaped = JSON.stringify(ALL)
@@ -69,19 +71,28 @@ const STREAMS: Readonly<Record<string, string>> = {
   'lines that end in CR LF': event(JSON.stringify(ALL), 'event: message', '\r\n'),
   'lines that end in CR': event(JSON.stringify(ALL), 'id: 3', '\r'),
   'data in several lines': event(JSON.stringify(ALL, null, 1)),
+  'data in several lines that end in CR LF': event(JSON.stringify(ALL, null, 1), '', '\r\n'),
   'data without a space': event(JSON.stringify(ALL)).replace('data: ', 'data:'),
   'an escaped name': event(escaped),
 };
 
-/** Answers with a list of tools byte by byte, so that pieces end within characters and line ends. */
+/** Longer than a reader takes to see one piece before the next. */
+const BETWEEN_PIECES_MS = 2;
+
+/** Answers in pieces that end within characters and within line ends. */
 const inPieces =
   (body: string): UpstreamAnswer =>
   async (response) => {
     response.writeHead(200, EVENT_STREAM);
-    const bytes = Buffer.from(body);
-    for (let at = 0; at < bytes.byteLength; at++)
-      await new Promise<unknown>((sent) => response.write(bytes.subarray(at, at + 1), sent));
-    response.end();
+    let piece: number[] = [];
+    for (const byte of Buffer.from(body)) {
+      piece.push(byte);
+      if (byte < 0xc0 && byte !== CR) continue;
+      response.write(Buffer.from(piece));
+      piece = [];
+      await delay(BETWEEN_PIECES_MS);
+    }
+    response.end(Buffer.from(piece));
   };
 
 const whole = JSON.stringify(ALL);
@@ -142,6 +153,12 @@ export const REQUEST_RULE_LIST_CHECKS: readonly Check[] = [
           `the list without ${HIDDEN} and Get_issue`,
         );
       }
+      proxy.place.answerWith(
+        answering(whole, { 'content-type': 'application/json', 'mcp-session-id': 'session-5f1c' }),
+      );
+      const withSession = await proxy.call(LIST);
+      const session = header(withSession, 'mcp-session-id');
+      expectThat(session === 'session-5f1c', withSession, 'the upstream’s headers beside the list');
       const error = { jsonrpc: '2.0', id: 1, error: { code: -32_602, message: 'no such cursor' } };
       proxy.place.answerWith(asJson(JSON.stringify(error)));
       const back = await expectAllowed(proxy, () => proxy.call(LIST), 'tools/list');
@@ -179,6 +196,12 @@ export const REQUEST_RULE_LIST_CHECKS: readonly Check[] = [
       const back = await expectAllowed(proxy, () => proxy.call(resume), 'a stream that is resumed');
       const holds = isDeepStrictEqual(messagesIn(back), [OTHER_MESSAGE, SHOWN]);
       expectThat(holds, back, `the events of the upstream, the list without ${HIDDEN}`);
+      const ids = [...text(back).matchAll(/^id: ?(.*?)\r?$/gm)].map(([, id]) => id);
+      expectThat(
+        isDeepStrictEqual(ids, ['8', '9']),
+        back,
+        'the ids of the events, by which a stream is resumed',
+      );
     },
   },
   {
