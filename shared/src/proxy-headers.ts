@@ -83,8 +83,7 @@ export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value
 
 /**
  * A caller's fields with those of the templates in the place of theirs (PROTOCOL.md PRX-21), also where names differ in
- * `_` and `-` alone: CGI and WSGI make one variable of both, so that the caller's could count (RFC 3875 section
- * 4.1.18).
+ * `_` and `-` alone, so that the caller's could count.
  * @param fields of the caller, those that travel, names in lower case
  * @param injected values by names in any case
  */
@@ -97,7 +96,8 @@ export function withInjectedFields(
   return [...kept, ...injected].map(([name, value]) => [name.toLowerCase(), value]);
 }
 
-const foldedName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+/** CGI and WSGI make one variable of names that differ in `_` and `-` alone (RFC 3875 section 4.1.18). */
+export const foldedName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
 /** Whether a text is a header name: an RFC 9110 token (of at most 128 characters). Names compare without case. */
 export function isHeaderName(text: string): boolean {

@@ -1,4 +1,4 @@
-import { isFieldValue, isHeaderName } from '../proxy-headers.ts';
+import { foldedName, isFieldValue, isHeaderName } from '../proxy-headers.ts';
 import type { HeaderPairs } from '../signing/message.ts';
 import { AmbiguousRequest } from './request-denial.ts';
 import { readPath } from './request-path.ts';
@@ -53,7 +53,7 @@ const SINGLE: ReadonlySet<string> = new Set([
 /** What the rules look at. */
 export interface ReadRequest {
   readonly segments: readonly string[];
-  /** By names in lower case with dashes: CGI and WSGI make one variable of `_` and `-` (RFC 3875 section 4.1.18). */
+  /** By folded names. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -74,7 +74,7 @@ export function readRequest({ method, target, fields, body }: HttpRequest): Read
 function readFields(pairs: HeaderPairs): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const [received, value] of pairs) {
-    const name = received.toLowerCase().replaceAll('_', '-');
+    const name = foldedName(received);
     if (!isHeaderName(received) || !isFieldValue(value)) throw new AmbiguousRequest('header_form');
     if (METHOD_OVERRIDES.has(name)) throw new AmbiguousRequest('method_override');
     if (PATH_OVERRIDES.has(name)) throw new AmbiguousRequest('path_override');
@@ -128,7 +128,7 @@ const METHOD_PARAMETERS: ReadonlySet<string> = new Set([
 /** PHP makes `_` of spaces, dots and brackets, drops leading spaces, and ends a name where its indexes or a NUL begin. */
 function isMethodOverride(name: string): boolean {
   const folded = name.trimStart().split(/[[\0]/, 1)[0]?.replaceAll(/[ .-]/g, '_').toLowerCase() ?? '';
-  return METHOD_PARAMETERS.has(folded) || METHOD_OVERRIDES.has(folded.replaceAll('_', '-'));
+  return METHOD_PARAMETERS.has(folded) || METHOD_OVERRIDES.has(foldedName(folded));
 }
 
 /** In these an ASCII name is the bytes that it is in UTF-8, the default of forms and JSON. */

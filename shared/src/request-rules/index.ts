@@ -7,6 +7,7 @@ export type { RequestDenial } from './request-denial.ts';
 export { compileRequestRules } from './compile.ts';
 export type { RequestRules, RequestVerdict } from './compile.ts';
 export type { HttpRequest } from './http-request.ts';
+export { foldCase } from './mcp-message.ts';
 export { formatRequestRule } from './format-rule.ts';
 export { RuleTextRefused, parseRequestRule } from './rule-text.ts';
 export { requestRuleSchema, requestRulesSchema } from './rules-schema.ts';

@@ -98,8 +98,8 @@ function checkCase(object: Readonly<Record<string, unknown>>, expected: readonly
   }
 }
 
-/** `ſ` and the sign of Kelvin fold to `s` and `k` as well. */
-const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
+/** As parsers fold that read names without case: `ſ` and the sign of Kelvin to `s` and `k` as well. */
+export const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
 /**
  * The value that a JSON pointer (RFC 6901) leads to.

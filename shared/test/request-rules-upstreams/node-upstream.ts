@@ -1,11 +1,11 @@
 import { type IncomingMessage, type Server, createServer } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
-import { isObject } from './reading.ts';
+import { isObject } from '@svault/shared';
 import type { Reading, Upstream } from './reading.ts';
 
 type Report = (reading: Reading) => void;
 
-/** Reads requests as Node's server does, each from a connection of its own that has no socket. */
+/** Reads requests as Node's server does, each from its own pair of streams in place of a socket. */
 export function startNodeUpstream(): Upstream {
   const reports = new WeakMap<Duplex, Report>();
   const server = createServer((request, response) => {

@@ -9,6 +9,3 @@ export interface Upstream {
   read(requests: readonly Buffer[]): Promise<readonly Reading[]>;
   stop(): Promise<void>;
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { AnswerHead, TakeAnswer } from '@svault/shared/egress';
 import { isObject } from '@svault/shared';
+import { foldCase } from '@svault/shared/request-rules';
 import { createParser } from 'eventsource-parser';
 
 type ShowsTool = (name: string) => boolean;
@@ -134,5 +135,3 @@ const membersNamed = (value: unknown, name: string): unknown[] =>
   isObject(value)
     ? Object.entries(value).flatMap(([each, member]) => (foldCase(each) === name ? [member] : []))
     : [];
-
-const foldCase = (text: string): string => text.toUpperCase().toLowerCase();

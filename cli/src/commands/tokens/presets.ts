@@ -1,3 +1,4 @@
+import { isObject } from '@svault/shared';
 import { usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { jsonIn } from '../../json-in.ts';
@@ -113,9 +114,6 @@ export function merged(members: Members, over: Members): Members {
   }
   return all;
 }
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What a webhook needs to refresh a token; the access token itself is asked for as of any JWT. */
 async function withOauthSecrets(

@@ -4,6 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { meQuery } from '../api/queries.ts';
+import { Entries } from '../parts/entries.tsx';
 import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
@@ -186,18 +187,5 @@ function Sealed({ held }: { readonly held: Schemas['Token']['webhook'] }) {
         The webhook holds to these, whatever the control plane asks. Replace the secret to change them.
       </p>
     </>
-  );
-}
-
-function Entries({ of, none }: { readonly of: readonly string[]; readonly none: string }) {
-  if (of.length === 0) return <span className="text-dim">{none}</span>;
-  return (
-    <ul>
-      {of.map((entry) => (
-        <li key={entry}>
-          <code>{entry}</code>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -4,6 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import type { Schemas } from '../api/client.ts';
 import { agentSessionsQuery, meQuery, overviewQuery } from '../api/queries.ts';
 import { DialogWindow } from '../parts/dialog.tsx';
+import { Entries } from '../parts/entries.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Facts } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
@@ -178,25 +179,13 @@ function factsOf({ caller, credential, grant, policies }: Reach): (readonly [str
     ...(allowedHeaders === null ? [] : [['Allowed headers', listOf(allowedHeaders)] as const]),
     ...(requests === undefined
       ? []
-      : [['Allowed requests', <Lines of={requests.map(formatRequestRule)} />] as const]),
+      : [['Allowed requests', <Entries of={requests.map(formatRequestRule)} none="Any" />] as const]),
     ...(caller.upstreamUrl === undefined ? [] : [['Upstream', <code>{caller.upstreamUrl}</code>] as const]),
   ];
 }
 
 const listOf = (texts: readonly string[]): React.ReactNode =>
   texts.length === 0 ? 'None' : <code>{texts.join(', ')}</code>;
-
-function Lines({ of }: { readonly of: readonly string[] }) {
-  return (
-    <ul>
-      {of.map((line) => (
-        <li key={line}>
-          <code>{line}</code>
-        </li>
-      ))}
-    </ul>
-  );
-}
 
 function LastUse({ event: { seq, timestamp, outcome } }: { readonly event: Schemas['AuditEvent'] }) {
   return (
