@@ -18,7 +18,9 @@ import type { OpenRecord } from '../vault/vault.ts';
 import { upstreamFields } from './inject.ts';
 
 /** What the rules of a record say about a call; nothing where it has none. */
-export interface AllowedCall extends Partial<Pick<Allowed, 'path' | 'tool'>> {
+export interface AllowedCall {
+  /** For the log. Of the path the pattern that allowed it: the path itself could hold what no log should. */
+  readonly rule?: Pick<Allowed, 'path' | 'tool'>;
   /** Of the tools that the answer lists, which may be handed on; absent: all. */
   readonly showsTool?: (name: string) => boolean;
 }
@@ -40,12 +42,8 @@ export function mustAllowCall(
   const request = requestOf(call, config);
   const verdict = rules.decide(request);
   if (!verdict.allowed) throw requestNotAllowed(verdict, config);
-  const { path, tool, listsTools } = verdict;
-  return {
-    path,
-    ...(tool !== undefined && { tool }),
-    ...(listsTools === true && { showsTool: rules.toolsShownAt(request) }),
-  };
+  const { allowed: _allowed, listsTools, ...rule } = verdict;
+  return { rule, ...(listsTools === true && { showsTool: rules.toolsShownAt(request) }) };
 }
 
 /** By the settings of records, which are kept while these are used. */
@@ -75,12 +73,11 @@ function requestOf(
 }
 
 function requestNotAllowed(
-  { reason, tool }: Extract<RequestVerdict, { readonly allowed: false }>,
+  { reason: cause, tool }: Extract<RequestVerdict, { readonly allowed: false }>,
   config: ProxyConfig,
 ): ApiError {
-  const cause = reason;
   return new ApiError('REQUEST_NOT_ALLOWED', proxyFailureText({ cause }, config), {
-    reason: tool === undefined ? reason : `${reason}: tool ${tool}`,
+    reason: tool === undefined ? cause : `${cause}: tool ${tool}`,
     details: { cause },
   });
 }

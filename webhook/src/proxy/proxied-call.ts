@@ -43,8 +43,8 @@ interface ProxiedRequest<Rejection extends string> {
  *
  * @param take gets the head of the upstream's answer, without the fields that end here
  * @returns undefined once the answer was streamed or broken off; otherwise why the nonce could not be claimed
- * @throws ApiError NOT_FOUND, DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT
- *   and those of {@link CurrentCredentials}, all before `take` was called
+ * @throws ApiError NOT_FOUND, DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED,
+ *   UPSTREAM_ERROR, UPSTREAM_TIMEOUT and those of {@link CurrentCredentials}, all before `take` was called
  */
 export type CallThroughProxy = <Rejection extends string>(
   request: ProxiedRequest<Rejection>,
@@ -172,24 +172,10 @@ function usedEvent(ticket: ProxyTicket, { config, version }: PreparedCall, allow
   const headers = Object.entries(config.headerTemplates)
     .filter(([, value]) => markersIn(value) > 0)
     .map(([name]) => name.toLowerCase());
-  const rule = rulesOf(allowed);
-  const detail = {
-    jti: ticket.jti,
-    htm: ticket.htm,
-    version,
-    config: config.version,
-    host,
-    headers,
-    ...rule,
-  };
+  const { jti, htm } = ticket;
+  const detail = { jti, htm, version, config: config.version, host, headers, ...allowed.rule };
   return { ...useOf(ticket), outcome: 'success', detail };
 }
-
-/** The pattern that allowed the call: a path, a query or a body could hold what no log should. */
-const rulesOf = ({ path, tool }: AllowedCall): { path?: string; tool?: string } => ({
-  ...(path !== undefined && { path }),
-  ...(tool !== undefined && { tool }),
-});
 
 function refusedEvent(ticket: ProxyTicket, error: unknown): OwnEvent {
   const { jti, htm } = ticket;
