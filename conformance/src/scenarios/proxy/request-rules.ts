@@ -149,7 +149,7 @@ export const REQUEST_RULE_CHECKS: readonly Check[] = [
   },
   {
     id: 'request-rules.dot-segments',
-    title: 'a path with a segment of dots leads out of no rule, whoever resolves it',
+    title: 'a path with a segment of dots is denied, also where it leads out of the rule once it is resolved',
     requirements: ['RUL-07'],
     claims: CLAIMS,
     run: async (tools) => {

@@ -10,10 +10,10 @@ import type { Place, UpstreamAnswer } from '../../upstream/upstream.ts';
 /** A request rule, as it is stored. */
 export type Rule = Readonly<Record<string, unknown>>;
 
-/** A proxy to what stands behind the URL of a record's place. */
+/** A proxy to a path below the URL of a record's place. */
 export interface RuledProxy {
   readonly place: Place;
-  /** Behind the place's URL. */
+  /** The path below the place's URL, with its query. */
   readonly rest: string;
   /** Calls through the proxy; a `POST` where nothing else is said. */
   call(call?: Partial<ProxiedCall>): Promise<Answer>;
@@ -95,7 +95,7 @@ export async function expectDenied(
   return answer;
 }
 
-/** Expects that what stands behind the place's URL is allowed. @throws NotTestable where it cannot be configured */
+/** Expects that paths below the place's URL are allowed. @throws NotTestable where one cannot be configured */
 export async function expectPathsAllowed(record: RuledRecord, rests: readonly string[]): Promise<void> {
   const proxies = await record.proxies(rests);
   if (proxies.length < rests.length)
@@ -103,7 +103,7 @@ export async function expectPathsAllowed(record: RuledRecord, rests: readonly st
   for (const proxy of proxies) await expectAllowed(proxy, () => proxy.call(), `the path ${proxy.rest}`);
 }
 
-/** Expects that what stands behind the place's URL is denied, or cannot be configured. */
+/** Expects that paths below the place's URL are denied, or cannot be configured. */
 export async function expectPathsDenied(record: RuledRecord, rests: readonly string[]): Promise<void> {
   for (const proxy of await record.proxies(rests))
     await expectDenied(proxy, () => proxy.call(), `the path ${proxy.rest}`);
