@@ -28,7 +28,8 @@ export async function bundlePackage(
   const work = mkdtempSync(join(into, '.building-'));
   const [split, built] = [join(work, 'split'), join(work, 'built')];
   try {
-    // The package around it is of ES modules, whose loader alone takes as long as the client, and whose default export of CommonJS is all of it.
+    // The package around it is of ES modules. Their loader alone takes as long as the client, and gives all of a CommonJS module as
+    // its default export.
     for (const folder of [split, built]) {
       mkdirSync(folder);
       writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');

@@ -70,8 +70,8 @@ export async function bundleCommand(
 }
 
 /**
- * A chunk that a dynamic import loads has only the default export of a package in CommonJS. This gives it the names that Node gives it,
- * which the sources use.
+ * A chunk that a dynamic import loads has only the default export of a package in CommonJS. This gives it the names that Node
+ * gives it, which the sources use.
  */
 function namesOfCommonJs(): Plugin {
   return {
@@ -128,8 +128,8 @@ export function inAscii(folder: string): void {
 }
 
 /**
- * Moves the files of one folder into another, whose other code goes: one by one, so that a start meanwhile finds each whole. One that
- * is the same stays.
+ * Moves the files of one folder into another, whose other code goes: one by one, so that a start meanwhile finds each whole. One
+ * that is the same stays.
  */
 export function replaceCode(from: string, into: string): void {
   const built = globSync('*', { cwd: from });
