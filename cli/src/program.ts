@@ -12,6 +12,7 @@ import { policiesCommand } from './commands/policies/commands.ts';
 import { providersCommand } from './commands/providers/commands.ts';
 import { proxiesCommand } from './commands/proxies/commands.ts';
 import { reachCommand } from './commands/reach/commands.ts';
+import { runCommand } from './commands/run/commands.ts';
 import { sessionsCommand } from './commands/sessions/commands.ts';
 import { foldersCommand } from './commands/folders/commands.ts';
 import { addGrants, grantsCommand } from './commands/grants/commands.ts';
@@ -126,6 +127,7 @@ export function createProgram(surroundings: Surroundings, first?: string): Comma
       'Here:',
       {
         exec: execCommand,
+        run: runCommand,
         completion: () => completionCommand(program, surroundings),
         doctor: doctorCommand,
         explain: explainCommand,

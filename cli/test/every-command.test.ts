@@ -22,6 +22,7 @@ const COMMANDS_ELSEWHERE: Readonly<Record<string, string>> = {
   'webhook down': 'webhook-containers.test.ts',
   'webhook bind': 'webhook-bind.test.ts, with a webhook that is not bound',
   completion: 'completion.test.ts, in the shells',
+  run: 'run/run.test.ts, with an API over TLS that its proxy covers',
 };
 
 /** Operations that no command of the scenario reaches, and why. */
@@ -42,7 +43,7 @@ const OPERATIONS_ELSEWHERE: Readonly<Record<string, string>> = {
 
 /** Paths that agents and MCP clients call, with keys that no management command has. */
 const OF_AGENTS =
-  /^\/(?:api\/(?:agents\/(?:credentials|mcp)|proxy\/.*|mcp-oauth\/.*)|\.well-known\/.*|healthz|readyz)$/;
+  /^\/(?:api\/(?:agents\/(?:credentials|mcp|proxies)|proxy\/.*|mcp-oauth\/.*)|\.well-known\/.*|healthz|readyz)$/;
 
 const POLICIES = `
 name: office hours

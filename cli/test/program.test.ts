@@ -64,6 +64,7 @@ const TABLE = [
     'providers edit',
     'providers rm|delete',
     'exec',
+    'run',
     'completion',
     'help',
     'explain',
@@ -195,7 +196,7 @@ test.each([
   [['get', '-x'], /'-x': svault get --help; write an argument that begins with - behind --\n$/],
   [['help', 'tokens', 'frob'], /^error: unknown command 'frob': svault tokens --help\n$/],
   [['--format', 'xml', 'explain'], /^error: option '--format <format>' argument 'xml' is invalid/],
-  [['run', 'x'], /^error: unknown command 'run'/],
+  [['start', 'x'], /^error: unknown command 'start'/],
   [['completion', 'tcsh'], /^error: .*Allowed choices are bash, zsh, fish\.\n$/],
   // What may be a secret is not said again.
   [['set', 'github', 'hunter2'], /^error: .*svault set --help.*\n$/],

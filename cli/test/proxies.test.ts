@@ -99,7 +99,7 @@ test('the key of a proxy is no login, and a credential for proxies alone says ho
   });
   expect(asProxy).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/^error: SVAULT_KEY is the key of a proxy \(mcp_…\), for MCP clients/),
+    err: expect.stringMatching(/^error: SVAULT_KEY is the key of a proxy \(mcp_…\), for clients at/),
   });
   const strict = ['--delivery', 'proxy-only', '--allow-host', 'mcp.example'];
   await people.admin.svault(['add', 'strict', ...strict], { input: 'a secret that is long enough' });
@@ -107,4 +107,29 @@ test('the key of a proxy is no login, and a credential for proxies alone says ho
   expect(got.code).not.toBe(0);
   expect(got.err).toMatch(/through a proxy only; svault proxies create --name strict --service strict/);
   expect(got.err).not.toMatch(/sealed/);
+});
+
+test('a proxy of an HTTP API is made with its base URL, query and redirects, and changed', async () => {
+  const api = ['--kind', 'http', '--upstream-url', 'https://api.example/v3', '--service', 'keyed'];
+  await people.admin.svault(['add', 'keyed', '--allow-host', 'api.example', '--allow-query', 'key'], {
+    input: 'a secret of 21 letters',
+  });
+  const made = await svault('proxies', 'create', '--name', 'api', ...api, '--query', 'key=${TOKEN}');
+  expect([made.code, made.err]).toEqual([
+    0,
+    expect.stringMatching(/is created, with the base URL http:\S+\/api\/proxy\/http/),
+  ]);
+  expect(made.err).not.toContain('warning');
+  const shown = await svault('proxies', 'edit', 'api', '--follow-redirects', '--query', 'token=${TOKEN}');
+  expect(shown.err).toContain('--allow-query token');
+  const { out } = await svault('proxies', 'show', 'api', '--json');
+  expect(JSON.parse(out)).toMatchObject({
+    ...{ kind: 'http', headerTemplates: {}, queryTemplates: { token: '${TOKEN}' } },
+    redirects: 'follow-without-credential',
+  });
+  await svault('proxies', 'edit', 'api', '--no-follow-redirects', '--query', 'none');
+  const plain = JSON.parse((await svault('proxies', 'show', 'api', '--json')).out) as object;
+  for (const member of ['queryTemplates', 'redirects']) expect(plain).not.toHaveProperty(member);
+  const wrong = await svault('proxies', 'edit', 'api', '--query', 'key');
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--query takes NAME=VALUE')]);
 });

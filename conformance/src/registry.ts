@@ -13,6 +13,10 @@ import { DESTINATION_CHECKS } from './scenarios/proxy/destinations.ts';
 import { STORED_SETTINGS_CHECKS } from './scenarios/proxy/stored-settings.ts';
 import { ERROR_CHECKS } from './scenarios/transport/errors.ts';
 import { HEALTH_CHECKS } from './scenarios/transport/health.ts';
+import { HTTP_ANSWER_CHECKS } from './scenarios/proxy/http-answers.ts';
+import { HTTP_CONFIG_CHECKS } from './scenarios/proxy/http-configs.ts';
+import { HTTP_FIELD_CHECKS } from './scenarios/proxy/http-fields.ts';
+import { HTTP_TARGET_CHECKS } from './scenarios/proxy/http-targets.ts';
 import { INJECTION_CHECKS } from './scenarios/proxy/injection.ts';
 import { LEASE_CHECKS } from './scenarios/refresh/leases.ts';
 import { METHOD_CHECKS } from './scenarios/transport/methods.ts';
@@ -107,6 +111,10 @@ export const CHECKS: readonly Check[] = [
   ...REQUEST_RULE_MCP_CHECKS,
   ...REQUEST_RULE_LIST_CHECKS,
   ...REQUEST_RULE_REFRESH_CHECKS,
+  ...HTTP_CONFIG_CHECKS,
+  ...HTTP_TARGET_CHECKS,
+  ...HTTP_FIELD_CHECKS,
+  ...HTTP_ANSWER_CHECKS,
   ...ADDRESS_CHECKS,
   ...REFRESH_CHECKS,
   ...LEASE_CHECKS,

@@ -4,6 +4,7 @@ import { createDirectRoutes } from '@svault/server-kit/direct-routes';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import type { PageIdentity } from '@svault/server-kit/html-page';
 import { apiHeaders } from '@svault/server-kit/security-headers';
+import { AGENT_PROXIES_PATH, createAgentProxiesHandler } from './api/agent-proxies/handler.ts';
 import { createConsolePath } from './api/console/built-files.ts';
 import { createConsole } from './api/console/routes.ts';
 import { CREDENTIALS_PATH, createCredentialHandler } from './api/credentials/handler.ts';
@@ -17,14 +18,15 @@ import { createHealthRoutes } from './api/management/health.ts';
 import { createManagementApi } from './api/management/routes.ts';
 import { MCP_PATH } from './api/mcp/mcp-handler.ts';
 import { createMcpApi } from './api/mcp/routes.ts';
-import { createProxyHandler } from './api/mcp-proxy/proxy-handler.ts';
+import { HTTP_ENDPOINT, MCP_ENDPOINT } from './api/proxy/endpoints.ts';
+import { createProxyHandler } from './api/proxy/proxy-handler.ts';
 import { createOauthApi } from './api/oauth/routes.ts';
 import { createErrorPages } from './api/pages/error-pages.ts';
 import { createPageSession, createSetSessionCookie } from './api/pages/page-session.ts';
 import { createPages } from './api/pages/routes.ts';
 import type { Context } from './context.ts';
 import { notAWebhook, notFound } from './core/errors.ts';
-import { PROXY_PATH } from './core/proxy.ts';
+import { PROXY_PATHS } from './core/proxy.ts';
 
 /**
  * All middleware in the order in which a request meets it.
@@ -88,12 +90,14 @@ export function createApp(
   // First, and with headers of their own: these paths have to be fast.
   const direct = createDirectRoutes(app);
   direct.add(CREDENTIALS_PATH, createCredentialHandler(dependencies));
-  const [mcp, proxy] = [createMcpApi(dependencies), createProxyHandler(dependencies)];
+  direct.add(AGENT_PROXIES_PATH, createAgentProxiesHandler(dependencies));
+  const [mcp, proxy] = [createMcpApi(dependencies), createProxyHandler(MCP_ENDPOINT, dependencies)];
   // Addresses that people copy into clients, some of which add a slash.
   for (const slash of ['', '/']) {
     direct.add(MCP_PATH + slash, mcp);
-    direct.add(PROXY_PATH + slash, proxy);
+    direct.add(PROXY_PATHS.mcp + slash, proxy);
   }
+  direct.addBelow(PROXY_PATHS.http, createProxyHandler(HTTP_ENDPOINT, dependencies));
   app.use(apiHeaders({ https }));
   app.use(createHealthRoutes(dependencies));
   app.use(createManagementApi(dependencies));

@@ -14,7 +14,6 @@ import { createClientDocuments } from './authorization-server/client-metadata-do
 import { createPolicyEvaluator } from './policies/evaluate.ts';
 import { readGeoDatabase } from './policies/geo-database.ts';
 import { createProxyConfigDelivery } from './forwarding/proxy-config-sync.ts';
-import { PROXY_PATH } from './core/proxy.ts';
 import { createBodyMemory, createOpenStreams } from './access/concurrency-limits.ts';
 import { createOngoingUses } from './access/ongoing-uses.ts';
 import { createProxyAccess } from './access/authorize-proxy.ts';
@@ -155,7 +154,7 @@ export async function createContext(
 
   const proxyConfigs = createProxyConfigDelivery({ stores, unitOfWork, webhook, clock });
   const forward = createForward({
-    proxyUrl: baseUrl + PROXY_PATH,
+    baseUrl,
     sessionIds,
     rejections: createCredentialRejections({ unitOfWork, clock, logger }),
     egress,

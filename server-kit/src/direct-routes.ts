@@ -5,27 +5,36 @@ import type { Express } from 'express';
 export type DirectHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /**
- * Serves paths that have to be fast without Express, whose router costs as much as a refusal. Each is mounted in the app as
- * well, which takes the errors of its handler and requests that write the path in an unusual form.
+ * Serves paths that have to be fast without Express, whose router costs as much as a refusal. The app takes the errors of
+ * their handlers, and requests that write a path in an unusual form.
  *
  * @param app without middleware so far: direct handlers meet none
  */
 export function createDirectRoutes(app: Express) {
   const handlers = new Map<string, DirectHandler>();
+  const below: (readonly [folder: string, handler: DirectHandler])[] = [];
   const failures = new WeakMap<IncomingMessage, { readonly error: unknown }>();
+  app.use((req, _res, next) => {
+    const failure = failures.get(req);
+    if (failure !== undefined) throw failure.error;
+    next();
+  });
+  const handlerOf = (path: string): DirectHandler | undefined =>
+    handlers.get(path) ?? below.find(([folder]) => path.startsWith(folder))?.[1];
 
   return {
     /** Handles every method of a path. */
     add: (path: string, handler: DirectHandler): void => {
       handlers.set(path, handler);
-      app.all(path, async (req, res) => {
-        const failure = failures.get(req);
-        if (failure !== undefined) throw failure.error;
-        await handler(req, res);
-      });
+      app.all(path, handler);
+    },
+    /** Handles every method of a path and of all below it, written as it is: in another form it is not found. */
+    addBelow: (path: string, handler: DirectHandler): void => {
+      handlers.set(path, handler);
+      below.push([`${path}/`, handler]);
     },
     listener: ((req, res) => {
-      const handler = handlers.get(pathOf(req));
+      const handler = handlerOf(pathOf(req));
       if (handler === undefined) return void app(req, res);
       handler(req, res).catch((error: unknown) => {
         failures.set(req, { error });

@@ -18,7 +18,7 @@ import type { ListenAddress } from './settings.ts';
 const HEADERS_TIMEOUT_MS = 10_000;
 /** The whole request, body included, must arrive within this; slower clients get 408. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Room for the longest ticket (4096 characters) and an agent's headers; more is 431. */
+/** Room for the longest ticket (4096 characters) and an agent's headers, unless more is given; more is 431. */
 const MAX_HEADER_BYTES = 16_384;
 /** Longer than a reverse proxy's usual idle time, so that the proxy closes first and no request is lost between. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
@@ -42,6 +42,7 @@ export interface ListenOptions extends ListenAddress {
   readonly setting?: string;
   readonly headersTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
+  readonly maxHeaderBytes?: number;
   /** Aborted when the program drains: from then on each response has `Connection: close`; requests are still accepted. */
   readonly leaving?: AbortSignal;
 }
@@ -58,7 +59,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       headersTimeout: options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
       requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: SLOW_CHECK_INTERVAL_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: options.maxHeaderBytes ?? MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       noDelay: true,
       // Checked below, since Node's response has no body.

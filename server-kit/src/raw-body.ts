@@ -25,6 +25,8 @@ export interface BodyBounds {
    * until they are complete or `admit` has resolved; when it is spent, the oldest is rejected.
    */
   readonly sender?: 'known' | 'stranger';
+  /** `any` takes a body with a content coding, whose bytes pass on unopened; `none` unless given. */
+  readonly coding?: 'any' | 'none';
   /** Of a larger body only these bytes are read before `admit` resolves; its rejection ends the reading. */
   readonly large?: { readonly bytes: number; readonly admit: () => Promise<void> };
 }
@@ -50,11 +52,14 @@ export async function readBody(req: IncomingMessage, options: BodyBounds): Promi
 
 /**
  * Rejects a request by its head.
- * @throws AppError `TOO_LARGE` for a declared length over the maximum; `INVALID_REQUEST` for a content coding: a compressed
- *   body could be any size once opened
+ * @throws AppError `TOO_LARGE` for a declared length over the maximum; `INVALID_REQUEST` for a content coding, unless any is
+ *   taken: a compressed body could be any size once opened
  */
-export function rejectByHead({ headers }: IncomingMessage, options: Pick<BodyBounds, 'maxBytes'>): void {
-  const coding = headers['content-encoding'];
+export function rejectByHead(
+  { headers }: IncomingMessage,
+  options: Pick<BodyBounds, 'coding' | 'maxBytes'>,
+): void {
+  const coding = options.coding === 'any' ? undefined : headers['content-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'identity')
     throw refusal('INVALID_REQUEST', 'a request body must have no content-encoding');
   const declared = headers['content-length'];

@@ -65,6 +65,13 @@ describe('a header field of a response is removed if it contains the secret (R18
     );
   });
 
+  it('a field that holds it as a form does is removed, be it a + or a space', () => {
+    const secret = 'key of forms/+0123456789';
+    for (const text of [String(new URLSearchParams({ key: secret })), 'a=key+of+forms/%2B0123456789&b'])
+      expect([text, survives(text, secret)]).toEqual([text, false]);
+    expect(survives('key+of+spaces+0123456789', 'key of spaces 0123456789')).toBe(false);
+  });
+
   it('other fields are kept', () => {
     const fields = [
       ['content-type', 'text/event-stream'],
@@ -109,5 +116,17 @@ describe('for a short secret', () => {
   it('no field is removed, whatever it contains', () => {
     for (const value of ['482913', 'Bearer 482913', base64('482913'), '482914', ''])
       expect(head(value)).toEqual(['content-type', 'mcp-session-id', 'content-length']);
+  });
+
+  it('Location is removed where it was in a query, whatever it contains', () => {
+    const scrubbed = (inQuery: boolean, value: string) =>
+      createScrub('482913', { inQuery })([
+        ['location', value],
+        ['content-type', 'a/b'],
+      ]).map(([name]) => name);
+    for (const value of ['/?key=482913', '/?key=482914', '/']) {
+      expect(scrubbed(true, value)).toEqual(['content-type']);
+      expect(scrubbed(false, value)).toEqual(['location', 'content-type']);
+    }
   });
 });

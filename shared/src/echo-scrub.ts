@@ -1,4 +1,5 @@
 import { toBase64url, utf8 } from './bytes.ts';
+import { decodeEscapes } from './percent-encoding.ts';
 import { basicSecret, isShortSecret } from './short-secret.ts';
 
 type Field = readonly [name: string, value: string];
@@ -25,11 +26,17 @@ const FIELDS_BESIDE_A_SHORT_SECRET: ReadonlySet<string> = new Set([
  * That a field is missing confirms a guess to who has the upstream repeat one, so it takes the whole secret, but for up
  * to 8 bits that base64 shares with its surroundings. A short secret could be guessed: beside it the fields that come
  * back are the same ones, whatever they hold.
- * @param secret what was sent in a header, ASCII: an `accessToken`, a session's token
+ * @param secret what was sent in a header or a query, ASCII: an `accessToken`, a session's token
+ * @param options.inQuery servers copy the query into a `Location` of their own accord, so that a short secret in one takes
+ *   that field out as well, whatever it holds (protocol HTP-37)
  */
-export function createScrub(secret: string): (fields: readonly Field[]) => Field[] {
+export function createScrub(
+  secret: string,
+  { inQuery = false }: { readonly inQuery?: boolean } = {},
+): (fields: readonly Field[]) => Field[] {
   if (isShortSecret(secret))
-    return (fields) => fields.filter(([name]) => FIELDS_BESIDE_A_SHORT_SECRET.has(name));
+    return (fields) =>
+      fields.filter(([name]) => FIELDS_BESIDE_A_SHORT_SECRET.has(name) && !(inQuery && name === 'location'));
   const holders = [secret, basicSecret(secret)].filter((text) => text !== undefined).map(holderOf);
   return (fields) => fields.filter((field) => !holders.some((holds) => holds(field)));
 }
@@ -44,9 +51,9 @@ function holderOf(secret: string): (field: Field) => boolean {
     // Each way to write a secret is at least as long as it is; most fields are shorter.
     if (text.length < secret.length) return false;
     if (holdsTrace(text)) return true;
-    if (!text.includes('%')) return false;
-    const decoded = percentDecoded(text);
-    return decoded !== text && (holdsTrace(decoded) || holdsTrace(decoded.replaceAll('+', ' ')));
+    if (!text.includes('%')) return secret.includes(' ') && holdsTrace(text.replaceAll('+', ' '));
+    // A form has `+` for a space, and `%2B` for itself.
+    return [text, text.replaceAll('+', ' ')].some((each) => holdsTrace(decodeEscapes(each)));
   };
   // Names arrive in lower case.
   const lowerCase = secret.toLowerCase();
@@ -70,9 +77,3 @@ function base64Traces(secret: string): string[] {
 }
 
 const inStandardAlphabet = (base64url: string): string => base64url.replaceAll('-', '+').replaceAll('_', '/');
-
-/** Each escape by itself, so that one broken escape hides nothing; as Latin-1, in which ASCII is itself. */
-const percentDecoded = (text: string): string =>
-  text.replaceAll(/%([0-9a-f]{2})/gi, (_escape, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );

@@ -10,6 +10,9 @@ export {
   toHex,
   utf8,
 } from './bytes.ts';
+export { awsScope } from './aws-scope.ts';
+export type { AwsScope } from './aws-scope.ts';
+export type { AwsRequestProblem } from './aws-request.ts';
 export { ManualClock, formatTime, parseTime, systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';
 export { Ending } from './ending.ts';
@@ -35,11 +38,19 @@ export { isShortSecret } from './short-secret.ts';
 export {
   answerFieldsThatTravel,
   fillMarkers,
+  httpRequestFieldsThatTravel,
   isFieldValue,
   markersIn,
   requestFieldsThatTravel,
   withInjectedFields,
 } from './proxy-headers.ts';
+export {
+  HTTP_TARGET_HEADER,
+  namesParameter,
+  targetProblem,
+  upstreamTarget,
+  withQuery,
+} from './http-target.ts';
 export { Secret } from './secret.ts';
 export { didYouMean, nearNames } from './near-names.ts';
 export { shellWord } from './shell-word.ts';
@@ -68,10 +79,9 @@ export type {
   WebhookAddressRefused,
 } from './signing/webhook-address.ts';
 
-export { ticketClaimUntil } from './tickets/claims.ts';
+export { MCP_METHODS, isHttpMethod, isMcpMethod, ticketClaimUntil } from './tickets/claims.ts';
 export type {
   CredentialTicket,
-  ProxyMethod,
   ProxyTicket,
   StoreTicket,
   TicketClaims,

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { answerFieldsThatTravel, isFieldValue, requestFieldsThatTravel } from './proxy-headers.ts';
+import {
+  answerFieldsThatTravel,
+  fillMarkers,
+  httpRequestFieldsThatTravel,
+  isFieldValue,
+  markersIn,
+  requestFieldsThatTravel,
+} from './proxy-headers.ts';
 
 const named = (names: readonly string[]): [string, string][] => names.map((name) => [name, `of ${name}`]);
 
@@ -160,4 +167,83 @@ it.each([
   ['abc\n', false],
 ])('%j as a header value: %s', (text, legal) => {
   expect(isFieldValue(text)).toBe(legal);
+});
+
+describe('headers of a request to an HTTP API', () => {
+  it('are forwarded, whatever they are called', () => {
+    const travelling = named([
+      'accept',
+      'range',
+      'content-encoding',
+      'x-api-key',
+      'if-none-match',
+      'dpop',
+      'a.b',
+    ]);
+    expect(httpRequestFieldsThatTravel(travelling)).toEqual(travelling);
+  });
+
+  it.each([
+    'authorization',
+    'x-mcp-key',
+    'x-agent-key',
+    'cookie',
+    'cookie2',
+    'host',
+    'content-length',
+    'transfer-encoding',
+    'connection',
+    'keep-alive',
+    'te',
+    'trailer',
+    'upgrade',
+    'http2-settings',
+    'expect',
+    'accept-encoding',
+    'origin',
+    'referer',
+    'forwarded',
+    'x-forwarded-for',
+    'x-real-ip',
+    'via',
+    'proxy-authorization',
+    'proxy-connection',
+    'sec-fetch-mode',
+    'sv-ticket',
+    'sv-target',
+    'content-digest',
+    'signature',
+    'signature-input',
+    'not a token',
+    '',
+  ])('are not forwarded as %j', (name) => {
+    expect(httpRequestFieldsThatTravel([[name, 'x']])).toEqual([]);
+    expect(httpRequestFieldsThatTravel([[name.toUpperCase(), 'x']])).toEqual([]);
+  });
+
+  it('are not forwarded where Connection names them, nor with a value that is none', () => {
+    expect(
+      httpRequestFieldsThatTravel([
+        ['X-A', '1'],
+        ['Connection', 'close, X-A'],
+        ['x-b', 'ä'],
+        ['x-c', 'a\nb'],
+        ['x-d', ''],
+      ]),
+    ).toEqual([['x-d', '']]);
+  });
+});
+
+describe('the marker for HTTP Basic', () => {
+  it.each([
+    ['Basic ${BASIC:aladdin}', 'opensesame', 'Basic YWxhZGRpbjpvcGVuc2VzYW1l'],
+    ['${BASIC:}', 'k', 'Oms='],
+    ['${BASIC:a} ${TOKEN}', '${TOKEN}', 'YToke1RPS0VOfQ== ${TOKEN}'],
+    ['${BASIC:a:b}', 'k', '${BASIC:a:b}'],
+    ['${BASIC:a b}', 'k', '${BASIC:a b}'],
+    [`\${BASIC:${'u'.repeat(129)}}`, 'k', `\${BASIC:${'u'.repeat(129)}}`],
+  ])('%j with %j is %j', (template, token, value) => {
+    expect(fillMarkers(template, token)).toBe(value);
+    expect(markersIn(template) > 0).toBe(value !== template);
+  });
 });

@@ -1,3 +1,4 @@
+import { toBase64, utf8 } from './bytes.ts';
 import type { HeaderPairs } from './signing/message.ts';
 
 /** PROTOCOL.md section 5.6: what travels of an agent's request; nothing else does. */
@@ -15,6 +16,38 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'tracestate',
 ]);
 const REQUEST_PREFIX = 'mcp-param-';
+
+/** PROTOCOL.md section 5.8: what does not travel of an agent's request to an HTTP API; everything else does. */
+const WITHHELD_REQUEST_FIELDS: ReadonlySet<string> = new Set([
+  // Of one connection alone (RFC 9110 section 7.6.1), and what an HTTP client writes itself.
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'host',
+  'content-length',
+  'expect',
+  'accept-encoding',
+  // What authenticates to the control plane, and what a browser adds of it.
+  'authorization',
+  'x-mcp-key',
+  'x-agent-key',
+  'cookie',
+  'cookie2',
+  'origin',
+  'referer',
+  // Where the agent is.
+  'forwarded',
+  'x-real-ip',
+  'via',
+  // What the control plane adds.
+  'content-digest',
+  'signature',
+  'signature-input',
+]);
+const WITHHELD_REQUEST_PREFIXES: readonly string[] = ['x-forwarded-', 'proxy-', 'sec-', 'sv-'];
 
 /** PROTOCOL.md section 5.6: fields of an upstream's answer that the agent never gets. */
 const WITHHELD_FIELDS: ReadonlySet<string> = new Set([
@@ -64,6 +97,21 @@ export const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
  */
 export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
   return endToEnd(pairs, (name) => REQUEST_FIELDS.has(name) || name.startsWith(REQUEST_PREFIX));
+}
+
+/**
+ * The fields of an agent's request that an HTTP API is sent (PROTOCOL.md section 5.8), in their order, names in lower
+ * case. Fields that `Connection` names stay behind, and those that cannot be written as they were.
+ * @param pairs name and value, as received
+ */
+export function httpRequestFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
+  return endToEnd(
+    pairs,
+    (name) =>
+      !WITHHELD_REQUEST_FIELDS.has(name) &&
+      !WITHHELD_REQUEST_PREFIXES.some((prefix) => name.startsWith(prefix)) &&
+      isHeaderName(name),
+  ).filter(([, value]) => isFieldValue(value));
 }
 
 /**
@@ -121,8 +169,11 @@ function endToEnd(pairs: HeaderPairs, travels: (name: string) => boolean): [name
   return named.size === 0 ? fields : fields.filter(([name]) => !named.has(name));
 }
 
-/** PROTOCOL.md section 5.6: the marker for the credential in a template's value, in either spelling. */
-const MARKER = /\$\{TOKEN\}|\$<TOKEN>/g;
+/**
+ * PROTOCOL.md sections 5.6 and 5.8: the markers of a template's value: for the credential, in either spelling, and for HTTP
+ * Basic with a user name, which has no colon (RFC 7617) and no brace.
+ */
+const MARKER = /\$\{TOKEN\}|\$<TOKEN>|\$\{BASIC:([!-9;-|~]{0,128})\}/g;
 
 /** The number of markers in a template's value. */
 export function markersIn(value: string): number {
@@ -132,5 +183,7 @@ export function markersIn(value: string): number {
 /** Replaces each marker by the credential, in one pass: markers inside the credential stay. */
 export function fillMarkers(value: string, token: string): string {
   // By a function, since `$&` in a replacement text would mean the marker itself.
-  return value.replaceAll(MARKER, () => token);
+  return value.replaceAll(MARKER, (_marker, user: string | undefined) =>
+    user === undefined ? token : toBase64(utf8(`${user}:${token}`)),
+  );
 }

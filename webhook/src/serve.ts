@@ -30,6 +30,8 @@ export interface RunningWebhook {
 
 /** A scrape that is cut off is repeated. */
 const METRICS_GRACE_MS = 500;
+/** Of a signed request: a target of 8 KiB, the longest ticket, an agent's fields and their names (PROTOCOL.md HTP-19). */
+const MAX_HEADER_BYTES = 40 * 1024;
 /**
  * How long after the last accepted request a refresh still begins. A provider's answer takes 8 s at most and must be
  * stored before the program is killed.
@@ -117,6 +119,7 @@ export async function startWebhook(
     const listener = await listen(createApp(context, meters, signal), {
       ...config.listen,
       setting: 'SV_WEBHOOK_LISTEN',
+      maxHeaderBytes: MAX_HEADER_BYTES,
       leaving: signal,
     });
     stops.push(async () => {

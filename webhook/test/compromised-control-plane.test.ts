@@ -139,7 +139,26 @@ const attacks: Record<Row, () => Promise<void>> = {
       ['/user', { method: 'GET', claims: { requests: [{ methods: ['GET'], paths: ['/**'] }] } }],
     ];
     for (const attempt of attempts) expect([attempt, (await ask(...attempt)).status]).toEqual([attempt, 403]);
+    const askApi = async (target: string, more: object = {}, query: Record<string, string> = { v: '1' }) => {
+      await putProxy(webhook, `${upstream.url}/repos`, { ...call, kind: 'http', queryTemplates: query });
+      return callProxy(webhook, { ...call, method: 'GET', target, ...more });
+    };
+    const targets: Parameters<typeof askApi>[] = [
+      [''],
+      ['/acme/x'],
+      ['/acme/../../user'],
+      ['/acme/x%2F..%2F..%2Fuser'],
+      ['/acme//issues'],
+      ['/acme/x/issues?_method=DELETE'],
+      ['/acme/x/issues', {}, { _method: 'DELETE' }],
+      ['/acme/x/issues', { method: 'PATCH' }],
+      ['/acme/x/issues', { covered: { 'x-http-method-override': 'DELETE' } }],
+      ['/acme/x/issues', { covered: { x_original_url: '/user' } }],
+    ];
+    for (const attempt of targets)
+      expect([attempt, (await askApi(...attempt)).status]).toEqual([attempt, 403]);
     expect(upstream.connections()).toBe(0);
+    expect((await askApi('/acme/x/issues?page=2')).status).toBe(200);
     expect((await ask('/repos/acme/x/issues', { method: 'GET' })).status).toBe(200);
     expect((await ask('/mcp', { body: tool('get_issue') })).status).toBe(200);
     await upstream.close();

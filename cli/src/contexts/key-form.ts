@@ -22,7 +22,7 @@ export const problemOfKey = (text: string): string =>
 /** Completes “that …” for a text that has not the form of a login's key, without the text. */
 export const formProblemOf = (text: string): string =>
   text.startsWith('mcp_')
-    ? `is the key of a proxy (mcp_…), for MCP clients at /api/proxy/mcp; the command line takes ${KEY_FORMS}`
+    ? `is the key of a proxy (mcp_…), for clients at /api/proxy/mcp and /api/proxy/http; the command line takes ${KEY_FORMS}`
     : `is not a key: ${KEY_FORMS}`;
 
 /** @returns undefined for a text that is no key */

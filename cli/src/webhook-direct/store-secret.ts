@@ -29,6 +29,7 @@ const SHOWN_MEMBERS = [
   'delivery',
   'allowedHosts',
   'allowedHeaders',
+  'allowedQuery',
   'requests',
   'allowShortSecret',
   'recipients',

@@ -1,6 +1,6 @@
 // Command svault-webhook is an example of a webhook, written from the protocol's page with Go's standard library alone.
-// It claims storage, credential, store, proxy, sealed-delivery and request-rules; it takes no refresh settings and mints
-// nothing.
+// It claims storage, credential, store, proxy, sealed-delivery, request-rules and http-proxy; it takes no refresh settings
+// and mints nothing.
 package main
 
 import (
@@ -73,7 +73,7 @@ func serve(listen, public, service, folder, allow string) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Addr: listen, Handler: wh, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10}
+	server := &http.Server{Addr: listen, Handler: wh, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 40 << 10} // HTP-19
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, os.Interrupt)
 	go func() {
@@ -291,7 +291,7 @@ func health(w http.ResponseWriter, _ *http.Request, _ content) *Refusal {
 	return nil
 }
 
-var capabilities = []string{"storage", "credential", "store", "proxy", "sealed-delivery", "request-rules"}
+var capabilities = []string{"storage", "credential", "store", "proxy", "sealed-delivery", "request-rules", "http-proxy"}
 
 func (wh *Webhook) signedHealth(Object) (any, *Refusal) {
 	return Object{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,22 +105,33 @@ func (wh *Webhook) proxy(w http.ResponseWriter, r *http.Request, body []byte) *R
 	if refusal != nil {
 		return refusal
 	}
-	answer, err := wh.caller().Do(call.request.WithContext(r.Context()))
-	if err != nil {
-		return failureOf(err)
+	call.request = call.request.WithContext(r.Context())
+	answer, err := wh.caller().Do(call.request)
+	answer, wasRedirected, refusal := wh.follow(call, answer, err)
+	if refusal != nil {
+		return refusal
 	}
 	defer answer.Body.Close()
 	if call.shows != nil && !hideTools(answer, call.shows) {
 		return refuse("UPSTREAM_ERROR")
 	}
-	handBack(w, answer, call.secret)
+	if wasRedirected { // HTP-34
+		for _, name := range []string{"Location", "Content-Location", "Link"} {
+			answer.Header.Del(name)
+		}
+	}
+	handBack(w, answer, call)
 	return nil
 }
 
 // prepared is a call that may be made.
 type prepared struct {
 	request *http.Request
+	address *url.URL // Of the request, to resolve what a redirect says.
+	follows bool     // Redirects, as HTP-30 says.
 	secret  string
+	forms   []string // What the secret is put in as.
+	inQuery bool
 	shows   func(tool string) bool // Which of the tools that the answer lists are handed on (RUL-14); nil: all of it is.
 }
 
@@ -143,12 +155,26 @@ func (wh *Webhook) prepare(r *http.Request, ticket *Ticket, body []byte) (*prepa
 	if err != nil || !originOf(upstream).isAmong(record.AllowedHosts) || !wh.schemeFits(upstream) || !templatesFit(config.HeaderTemplates, record.AllowedHeaders) {
 		return nil, refuse("DESTINATION_NOT_ALLOWED")
 	}
-	request, err := unfilled(r.Header, ticket.Htm, config, body)
+	for name, template := range config.QueryTemplates { // HTP-25
+		if marker.MatchString(template) && !slices.Contains(record.AllowedQuery, name) {
+			return nil, refuse("DESTINATION_NOT_ALLOWED")
+		}
+	}
+	target, refusal := targetOf(r.Header.Values("Sv-Target"), config, upstream, ticket.Htm)
+	if refusal != nil {
+		return nil, refusal
+	}
+	travels := travelsOut
+	if config.Kind == "http" {
+		travels = travelsToAPI(r.Header, wh.readSignature(r).Components)
+	}
+	request, err := unfilled(r.Header, travels, ticket.Htm, config, body)
 	if err != nil {
 		return nil, refuse("DESTINATION_NOT_ALLOWED")
 	}
-	call := &prepared{request: request, secret: record.accessToken()}
-	if record.Requests != nil { // RUL-05, RUL-15
+	call := &prepared{request: request, address: request.URL, secret: record.accessToken(), follows: config.Redirects != ""}
+	call.ask(withQuery(target, config.QueryTemplates)) // HTP-15
+	if record.Requests != nil {                        // RUL-05, RUL-15
 		sent := sentBy(request, body)
 		listsTools, ok := decide(record.Requests, sent)
 		if !ok {
@@ -165,17 +191,38 @@ func (wh *Webhook) prepare(r *http.Request, ticket *Ticket, body []byte) (*prepa
 		return nil, refuse("NOT_INJECTABLE")
 	}
 	for name, template := range config.HeaderTemplates {
-		value := strings.NewReplacer("${TOKEN}", call.secret, "$<TOKEN>", call.secret).Replace(template)
-		if !isFieldValue(value) {
+		value := putIn(template, call.secret)
+		if !isFieldValue(value) || marker.MatchString(template) && !isFieldValue(call.secret) { // HTP-23
 			return nil, refuse("NOT_INJECTABLE")
 		}
 		request.Header.Set(name, value)
 	}
+	parameters := map[string]string{}
+	for name, template := range config.QueryTemplates {
+		if marker.MatchString(template) && !isFieldValue(call.secret) {
+			return nil, refuse("NOT_INJECTABLE")
+		}
+		parameters[name] = putIn(template, call.secret)
+		call.inQuery = call.inQuery || marker.MatchString(template)
+	}
+	call.forms = formsOf(config, call.secret)
+	call.ask(withQuery(target, parameters))
 	return call, nil
 }
 
+// ask has the request line say this, byte for byte, and not what net/url would write; "" leaves the stored URL.
+func (call *prepared) ask(target string) {
+	if target == "" {
+		return
+	}
+	call.request.URL = &url.URL{Scheme: call.address.Scheme, Host: call.address.Host, Opaque: target}
+	if address, err := call.address.Parse(target); err == nil {
+		call.address = address
+	}
+}
+
 // unfilled is the request as it will be sent, with the markers where the secret will stand.
-func unfilled(agents http.Header, method string, config Proxy, body []byte) (*http.Request, error) {
+func unfilled(agents http.Header, travels func(name string) bool, method string, config Proxy, body []byte) (*http.Request, error) {
 	request, err := http.NewRequest(method, config.UpstreamURL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -185,7 +232,7 @@ func unfilled(agents http.Header, method string, config Proxy, body []byte) (*ht
 	}
 	request.Header["User-Agent"] = nil // Not Go's own where the agent has none.
 	for name, values := range agents {
-		if travelsOut(strings.ToLower(name)) && !(len(body) == 0 && name == "Content-Type") {
+		if travels(strings.ToLower(name)) && !(len(body) == 0 && name == "Content-Type") {
 			request.Header[name] = values
 		}
 	}
@@ -211,7 +258,7 @@ func sentBy(request *http.Request, body []byte) asked {
 func templatesFit(templates map[string]string, allowed []string) bool {
 	for name, value := range templates {
 		name = strings.ToLower(name)
-		marked := strings.Contains(value, "${TOKEN}") || strings.Contains(value, "$<TOKEN>")
+		marked := marker.MatchString(value)
 		fits := !marked
 		for _, each := range allowed {
 			fits = fits || each == name
@@ -245,7 +292,7 @@ func failureOf(err error) *Refusal {
 }
 
 // handBack streams the answer, piece by piece as it comes (PRX-23 to PRX-28).
-func handBack(w http.ResponseWriter, answer *http.Response, secret string) {
+func handBack(w http.ResponseWriter, answer *http.Response, call *prepared) {
 	named := map[string]bool{}
 	for _, value := range answer.Header.Values("Connection") {
 		for _, name := range strings.Split(value, ",") {
@@ -256,8 +303,8 @@ func handBack(w http.ResponseWriter, answer *http.Response, secret string) {
 	for name, values := range answer.Header {
 		lower := strings.ToLower(name)
 		for _, value := range values {
-			if !staysBack(lower) && !named[lower] && comesBack(lower, value, secret) {
-				w.Header().Add(name, value)
+			if !staysBack(lower) && !named[lower] && call.comesBack(lower, value) {
+				w.Header().Add(nameBack(call.request.Method, name), value)
 			}
 		}
 	}
@@ -281,12 +328,21 @@ func handBack(w http.ResponseWriter, answer *http.Response, secret string) {
 	}
 }
 
-// comesBack is PRX-48 where the secret is short, and PRX-26 and PRX-34 otherwise.
-func comesBack(name, value, secret string) bool {
-	if isShort(secret) {
-		return besideShort[name]
+// nameBack is HTP-28.
+func nameBack(method, name string) string {
+	if method == "HEAD" && name == "Content-Length" {
+		return "sv-content-length"
 	}
-	return !hasSecret(value, secret)
+	return name
+}
+
+// comesBack is PRX-48 and HTP-27 where the secret is short, and PRX-26 and PRX-34 otherwise.
+func (call *prepared) comesBack(name, value string) bool {
+	if isShort(call.secret) {
+		return besideShort[name] && !(call.inQuery && name == "location")
+	}
+	holds := func(form string) bool { return strings.Contains(value, form) }
+	return !hasSecret(value, call.secret) && !slices.ContainsFunc(call.forms, holds)
 }
 
 // hasSecret is PRX-26 and PRX-34.

@@ -115,6 +115,9 @@ func (wh *Webhook) readComponents(s *Signature, r *http.Request) bool {
 	if len(r.Header.Values("Sv-Ticket")) > 0 {
 		required = append(required, "sv-ticket")
 	}
+	if len(r.Header.Values("Sv-Target")) > 0 { // HTP-08
+		required = append(required, "sv-target")
+	}
 	for _, name := range required {
 		if !covered[name] {
 			return false

@@ -20,6 +20,7 @@ type Record struct {
 	Delivery       string            `json:"delivery"`
 	AllowedHosts   []string          `json:"allowedHosts"`
 	AllowedHeaders []string          `json:"allowedHeaders"`
+	AllowedQuery   []string          `json:"allowedQuery,omitempty"`
 	Requests       []Rule            `json:"requests,omitempty"`
 	AllowShort     bool              `json:"allowShortSecret,omitempty"`
 	Recipients     []Recipient       `json:"recipients,omitempty"`
@@ -51,6 +52,9 @@ func (r Record) metadata() Object {
 	if r.Expiry != "" {
 		token["expiryTime"] = r.Expiry
 	}
+	if r.AllowedQuery != nil { // HTP-05
+		token["allowedQuery"] = r.AllowedQuery
+	}
 	if r.Requests != nil { // RUL-01
 		token["requests"] = r.Requests
 	}
@@ -81,7 +85,7 @@ func hasSecretName(value any, path string) bool {
 	switch each := value.(type) {
 	case Object:
 		for name, member := range each {
-			if path != "/headerTemplates" && secretNames[strings.ToLower(name)] || hasSecretName(member, path+"/"+name) {
+			if path != "/headerTemplates" && path != "/queryTemplates" && secretNames[strings.ToLower(name)] || hasSecretName(member, path+"/"+name) {
 				return true
 			}
 		}
@@ -250,14 +254,27 @@ type Proxy struct {
 	ServiceName     string            `json:"serviceName"`
 	UpstreamURL     string            `json:"upstreamUrl"`
 	HeaderTemplates map[string]string `json:"headerTemplates"`
+	Kind            string            `json:"kind,omitempty"`
+	QueryTemplates  map[string]string `json:"queryTemplates,omitempty"`
+	Redirects       string            `json:"redirects,omitempty"`
 	Version         int64             `json:"version"`
 }
 
 func (p Proxy) shown() Object {
-	return Object{
+	shown := Object{
 		"proxyId": p.ProxyID, "serviceName": p.ServiceName, "upstreamUrl": p.UpstreamURL,
 		"headerTemplates": p.HeaderTemplates, "version": p.Version,
 	}
+	if p.Kind != "" { // HTP-02
+		shown["kind"] = p.Kind
+	}
+	if p.QueryTemplates != nil {
+		shown["queryTemplates"] = p.QueryTemplates
+	}
+	if p.Redirects != "" {
+		shown["redirects"] = p.Redirects
+	}
+	return shown
 }
 
 var (
@@ -317,7 +334,7 @@ func readProxy(operation Object) (Proxy, bool) {
 		seen[lower] = true
 		proxy.HeaderTemplates[name] = value
 	}
-	return proxy, true
+	return proxy, proxy.readHTTPMembers(operation)
 }
 
 func (wh *Webhook) proxiesGet(operation Object) (any, *Refusal) {

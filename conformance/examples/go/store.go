@@ -73,7 +73,7 @@ func readRecord(body Object) (*Record, bool) {
 	if !known {
 		return nil, false
 	}
-	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "requests": true, "allowShortSecret": true, "delivery": true, "recipients": true, "expiryTime": true}
+	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "allowedQuery": true, "requests": true, "allowShortSecret": true, "delivery": true, "recipients": true, "expiryTime": true}
 	for _, name := range fields {
 		allowed[name] = true
 	}
@@ -164,6 +164,11 @@ func (r *Record) readSettings(body Object) bool {
 			if !tokenShape.MatchString(name) || isForbiddenHeader(strings.ToLower(name)) {
 				return false
 			}
+		}
+	}
+	if body["allowedQuery"] != nil {
+		if r.AllowedQuery, ok = texts(body, "allowedQuery"); !ok || !areQueryNames(r.AllowedQuery) {
+			return false
 		}
 	}
 	if body["requests"] != nil {

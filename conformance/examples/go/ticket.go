@@ -109,7 +109,7 @@ func (t *Ticket) readOwnClaims(claims Object, op string) bool {
 	default:
 		t.Htm, _ = text(claims, "htm")
 		t.Prx, ok = text(claims, "prx")
-		return ok && t.Prx != "" && (t.Htm == "GET" || t.Htm == "POST" || t.Htm == "DELETE" || t.Htm == "OPTIONS")
+		return ok && t.Prx != "" && isHTTPMethod(t.Htm)
 	}
 }
 

@@ -95,11 +95,24 @@ def check(address: str, scheme: str, allowed: list) -> None:
         raise NotAllowed
 
 
+class FinalResponse(http.client.HTTPResponse):
+    """Of interim answers http.client passes over 100 alone (HTP-29)."""
+
+    def _read_status(self):
+        while True:
+            version, status, reason = super()._read_status()
+            if status >= 200:
+                return version, status, reason
+            while self.fp.readline(65537) not in (b"\r\n", b"\n", b""):
+                pass
+
+
 class Call:
     """One request to one checked address. Proxy variables are ignored and redirects handed back (ADR-05, ADR-06)."""
 
-    def __init__(self, url: str, allowed: list, seconds: float):
+    def __init__(self, url: str, allowed: list, seconds: float, target: str | None = None):
         self.scheme, self.host, self.port, self.target = split(url)
+        self.target = self.target if target is None else target
         self.allowed, self.ends = allowed, time.monotonic() + seconds
         self.sock = self.response = None
         self.timer = threading.Timer(seconds, self.cut)
@@ -135,7 +148,7 @@ class Call:
         """Asks for the name once and checks every address of it, in whatever notation it came (ADR-01, ADR-04)."""
         try:
             asked = resolver.submit(socket.getaddrinfo, self.host, self.port, 0, socket.SOCK_STREAM)
-            found = asked.result(timeout=self._left())
+            found = asked.result(timeout=self.left())
         except FutureTimeout:
             raise Failed(late=True) from None
         except (OSError, UnicodeError):
@@ -144,7 +157,7 @@ class Call:
             check(address[0], self.scheme, self.allowed)
         self.found = found
 
-    def _left(self) -> float:
+    def left(self) -> float:
         return max(0.05, self.ends - time.monotonic())
 
     def send(self, method: str, headers: list, body: bytes) -> http.client.HTTPResponse:
@@ -153,11 +166,12 @@ class Call:
             self._open()
             connection = http.client.HTTPConnection(self.host, self.port)
             connection.sock, connection.auto_open = self.sock, 0
+            connection.response_class = FinalResponse
             connection.putrequest(method, self.target, skip_host=True, skip_accept_encoding=True)
             connection.putheader("Host", host_header(self.scheme, self.host, self.port))  # PRX-22
             for name, value in headers:
                 connection.putheader(name, value.encode("latin-1"))
-            if body or method == "POST":
+            if body or method in ("POST", "PUT", "PATCH"):
                 connection.putheader("Content-Length", str(len(body)))
             connection.putheader("Connection", "close")
             try:
@@ -165,8 +179,6 @@ class Call:
             except (BrokenPipeError, ConnectionResetError):
                 pass  # it may have answered before it had read everything
             self.response = connection.getresponse()
-            if self.response.status < 200:
-                raise ValueError  # an answer before the answer, which http.client does not know
             return self.response
         except (OSError, http.client.HTTPException, ValueError):
             raise Failed(self.late) from None
@@ -174,7 +186,7 @@ class Call:
     def _open(self) -> None:
         for family, kind, protocol, _, address in self.found:
             self.sock = socket.socket(family, kind, protocol)
-            self.sock.settimeout(self._left())
+            self.sock.settimeout(self.left())
             try:
                 self.sock.connect(address)
                 break

@@ -11,6 +11,7 @@ import socket
 import threading
 from urllib.parse import unquote_to_bytes
 
+import http_apis
 import outgoing
 import records
 import request_rules
@@ -32,7 +33,7 @@ KEPT_BACK = re.compile(  # PRX-25; content-length is written anew
     "x-accel-(?:redirect|expires|charset|limit-rate)|x-sendfile|x-lighttpd-send-file|x-reproxy-url|surrogate-control|"
     ".*-cache-control"
 )
-MARKER = re.compile(r"\$\{TOKEN\}|\$<TOKEN>")
+MARKER = re.compile(r"\$\{TOKEN\}|\$<TOKEN>|\$\{BASIC:([!-9;-|~]{0,128})\}")  # PRX-13, HTP-21
 HEAD_SECONDS, IDLE_SECONDS = 28, 300  # PRX-40: a refresh before the call included
 
 
@@ -58,11 +59,16 @@ def forward(request, ticket: dict, state, settings):
     if record is None:
         raise Refusal("NOT_FOUND", "there is no such record")
     sealed, templates = json.loads(record["settings"]), json.loads(config["templates"])
-    check_destination(config["url"], templates, sealed)
-    headers = agents_headers(request, templates)
-    asked = asked_of(config["url"], ticket["htm"], headers, templates, request.body)
+    members, method = json.loads(config["members"]), ticket["htm"]
+    parameters = members.get("queryTemplates", {})
+    target = http_apis.target_of(request, config["url"], members, method)
+    check_destination(config["url"], templates, parameters, sealed)
+    headers = agents_headers(request, members, templates)
+    unfilled = http_apis.with_query(target, list(parameters.items()))  # HTP-15
+    asked = asked_of(config["url"], unfilled, method, headers, templates, request.body)
     lists_tools = "requests" in sealed and request_rules.decide(sealed["requests"], asked)  # RUL-05, RUL-15
-    call, gone = outgoing.Call(config["url"], settings.allowed, HEAD_SECONDS), threading.Event()
+    call, gone = outgoing.Call(config["url"], settings.allowed, HEAD_SECONDS, target), threading.Event()
+    calls = [call]
     try:
         call.resolve()
         record = records.usable(state, settings, record)  # PRX-09, PRX-10, PRX-33
@@ -70,17 +76,22 @@ def forward(request, ticket: dict, state, settings):
         if short.is_short(token) and not json.loads(record["settings"]).get("allowShortSecret"):
             raise Refusal("NOT_INJECTABLE", "the token is short, and allowShortSecret is not true")  # PRX-47
         headers += filled(templates, token)
+        call.target = http_apis.with_query(target, put_in(parameters, token, is_encoded=True))
         with state.transaction() as db:
             log(db, "proxy.called", "success", ticket["svc"], ticket)  # before the call: whatever follows, it was used
-        threading.Thread(target=watch, args=(request.client, call, gone), daemon=True).start()
-        response = call.send(ticket["htm"], headers, request.body)  # PRX-06, PRX-07
+        threading.Thread(target=watch, args=(request.client, calls, gone), daemon=True).start()
+        is_in_query = any(map(MARKER.search, parameters.values()))
+        back = comes_back(token, is_in_query)
+        response = call.send(method, headers, request.body)  # PRX-06, PRX-07
+        response = http_apis.follow(calls, response, members, method, request.body != b"", back)
+        call = calls[-1]
         call.sock.settimeout(IDLE_SECONDS)
         pieces = Pieces(response, call, gone)
         if lists_tools:
             pieces.hide(request_rules.shown_at(sealed["requests"], asked.origin, asked.target))
     except BaseException as error:
         gone.set()
-        call.close()
+        calls[-1].close()
         if isinstance(error, outgoing.NotAllowed):
             raise denied("the upstream's address is not one to call") from None  # PRX-16
         if isinstance(error, outgoing.Failed):  # PRX-29
@@ -89,14 +100,19 @@ def forward(request, ticket: dict, state, settings):
         raise
     call.timer.cancel()
     length = None if response.length is None or lists_tools else str(response.length)
-    return response.status, returned_headers(response, token, length), pieces
+    returned = returned_headers(response, back, length)
+    if len(calls) > 1:  # HTP-34
+        returned = [each for each in returned if each[0].lower() not in ("location", "content-location", "link")]
+    if method == "HEAD":  # HTP-28
+        returned += [("sv-content-length", each) for each in response.headers.get_all("content-length", [])[:1]]
+    return response.status, returned, pieces
 
 
 def denied(text: str) -> Refusal:
     return Refusal("DESTINATION_NOT_ALLOWED", text)
 
 
-def check_destination(url: str, templates: dict, sealed: dict) -> None:
+def check_destination(url: str, templates: dict, parameters: dict, sealed: dict) -> None:
     """All that is decided without the network; on each call anew (PRX-08, PRX-12, PRX-15)."""
     if not outgoing.is_among(outgoing.origin(url), sealed["allowedHosts"]):
         raise denied("the upstream's scheme, host and port are not among the record's")
@@ -104,44 +120,65 @@ def check_destination(url: str, templates: dict, sealed: dict) -> None:
     for name, value in templates.items():
         if storage.FORBIDDEN.fullmatch(name) or (MARKER.search(value) and name.lower() not in allowed_headers):
             raise denied("a header that the token may not stand in")
+    if any(MARKER.search(value) and name not in sealed.get("allowedQuery", []) for name, value in parameters.items()):
+        raise denied("a parameter that the token may not stand in")  # HTP-25
 
 
-def asked_of(url: str, method: str, headers: list, templates: dict, body: bytes) -> request_rules.Asked:
+def asked_of(url: str, target: str, method: str, headers: list, templates: dict, body: bytes) -> request_rules.Asked:
     """What the upstream would get, with the markers where the token will stand (RUL-04)."""
     own = [("host", ""), ("content-length", str(len(body)))]
-    target = outgoing.split(url)[3]
     return request_rules.Asked(outgoing.origin(url), target, method, [*headers, *templates.items(), *own], body)
 
 
-def agents_headers(request, templates: dict) -> list:
+def agents_headers(request, members: dict, templates: dict) -> list:
     """Those that go on: not where a template has the name (PRX-21)."""
     replaced = {name.lower() for name in templates} | {"accept-encoding"}
-    headers = [(name, value) for name, value in request.headers if FORWARDED.fullmatch(name) and name not in replaced]
+    of_mcp = [(name, value) for name, value in request.headers if FORWARDED.fullmatch(name)]
+    travelling = http_apis.travelling(request) if "kind" in members else of_mcp
+    headers = [(name, value) for name, value in travelling if name not in replaced]
     return [*headers, ("accept-encoding", "identity")]  # PRX-04
 
 
 def filled(templates: dict, token: str) -> list:
-    headers = []
-    for name, value in templates.items():
-        value = MARKER.sub(lambda _: token, value)  # in one pass: what was put in is not looked at again (PRX-13)
-        if any(each != "\t" and not 0x20 <= ord(each) <= 0x7E for each in value):  # a tab is legal (PRX-51)
-            raise Refusal("NOT_INJECTABLE", "the token makes no legal header")  # PRX-17
-        if name.lower() != "accept-encoding":
-            headers.append((name, value))
-    return headers
+    is_encoded = any(match[1] is not None for value in templates.values() for match in MARKER.finditer(value))
+    headers = put_in(templates, token, is_encoded)
+    for _, value in headers:
+        check_field(value)
+    return [each for each in headers if each[0].lower() != "accept-encoding"]
 
 
-def returned_headers(response: http.client.HTTPResponse, token: str, length: str | None) -> list:
+def put_in(templates: dict, token: str, is_encoded: bool) -> list:
+    if templates and is_encoded:
+        check_field(token)  # HTP-23
+    # In one pass: what was put in is not looked at again (PRX-13).
+    return [(name, MARKER.sub(lambda marker: put_as(marker[1], token), value)) for name, value in templates.items()]
+
+
+def put_as(user: str | None, token: str) -> str:
+    return token if user is None else base64.b64encode(f"{user}:{token}".encode()).decode()  # HTP-21
+
+
+def check_field(value: str) -> None:
+    if any(each != "\t" and not 0x20 <= ord(each) <= 0x7E for each in value):  # a tab is legal (PRX-51)
+        raise Refusal("NOT_INJECTABLE", "the token makes no legal header")  # PRX-17
+
+
+def comes_back(token: str, is_in_query: bool):
+    """Whether a header of the upstream may come back, by its name and value (PRX-26, PRX-48, HTP-27)."""
     is_short, secret = short.is_short(token), traces(token)
+    beside = short.BESIDE - {"location"} if is_in_query else short.BESIDE
+    return lambda name, value: name.lower() in beside if is_short else not holds(value, secret)
+
+
+def returned_headers(response: http.client.HTTPResponse, may_come_back, length: str | None) -> list:
     named = {each.strip().lower() for value in response.headers.get_all("connection", []) for each in value.split(",")}
     back = [("sv-proxy-origin", "upstream")]  # PRX-27
     for name, value in response.headers.items():
         value = re.sub(r"\r?\n[ \t]*", " ", value)
         if KEPT_BACK.fullmatch(name.lower()) or name.lower() in named:
             continue
-        if name.lower() not in short.BESIDE if is_short else holds(value, secret):  # PRX-48, PRX-26
-            continue
-        back.append((name, value))
+        if may_come_back(name, value):
+            back.append((name, value))
     if length is not None:
         back.append(("content-length", length))
     return back
@@ -194,7 +231,7 @@ class Pieces:
         self.call.close()
 
 
-def watch(client: socket.socket, call: outgoing.Call, done: threading.Event) -> None:
+def watch(client: socket.socket, calls: list, done: threading.Event) -> None:
     """Ends the call once the service is gone (PRX-35), which nobody notices while there is nothing to write."""
     while not done.wait(0.5):
         try:
@@ -204,4 +241,4 @@ def watch(client: socket.socket, call: outgoing.Call, done: threading.Event) -> 
             break
     else:
         return
-    call.cut()
+    calls[-1].cut()

@@ -11,6 +11,7 @@ import json
 import struct
 import time
 
+import http_apis
 import outgoing
 import refresh
 import request_rules
@@ -21,7 +22,7 @@ from state import log, next_version
 from wire import Refusal, compact, invalid, is_header_name, member, parse_time, time_text, written
 
 COMMON = set("""
-tokenType allowedHosts allowedHeaders requests allowShortSecret delivery recipients expiryTime""".split())
+tokenType allowedHosts allowedHeaders allowedQuery requests allowShortSecret delivery recipients expiryTime""".split())
 # tokenType -> its own members, and the secret ones of them that have to be there (SAV-02, SAV-04)
 TYPES = {
     "PlainText": ({"value"}, ["value"]),
@@ -92,6 +93,9 @@ def parse(body: dict) -> tuple[dict, dict, str | None]:
     if not all(map(is_header_name, headers)):
         raise invalid("allowedHeaders holds something that is no header name")
     sealed = {"tokenType": kind, "delivery": delivery, "allowedHosts": hosts, "allowedHeaders": headers}
+    if body.get("allowedQuery") is not None:
+        sealed["allowedQuery"] = member(body, "allowedQuery", list)
+        http_apis.check_names(sealed["allowedQuery"])  # HTP-05
     if body.get("requests") is not None:
         sealed["requests"] = request_rules.parse(body["requests"])
     if kind == "TOTP":
@@ -151,7 +155,7 @@ def shown(record) -> dict:
         **({"expiryTime": written(record["expiry"])} if record["expiry"] else {}),  # TRN-09
         "hasRefreshToken": sealed.get("hasRefreshToken", False), "empty": sealed["empty"],
         **{name: sealed[name] for name in ("delivery", "allowedHosts", "allowedHeaders")},
-        **({"requests": sealed["requests"]} if "requests" in sealed else {}),  # RUL-01
+        **{name: sealed[name] for name in ("requests", "allowedQuery") if name in sealed},  # RUL-01, HTP-05
         **({"reauthNeeded": True} if record["reauth"] else {}),
         **({"provider": sealed["provider"]} if "provider" in sealed else {}),
     }

@@ -37,6 +37,7 @@ class Request:
         self.method, self.query, self.headers = method, query if mark else None, headers
         self.settings, self.client, self.body = settings, client, b""
         self.max_bytes = MAX_BYTES.get(self.endpoint, MIB)
+        self.covered = []  # names of the fields that a verified signature covers
         self.receive = None  # reads the body; called by whoever has looked at the head (SIG-61, TIX-44)
 
     def values(self, name: str) -> list:
@@ -68,7 +69,7 @@ def signed(act):
     """An endpoint that only the service may use."""
 
     def guarded(request, state, settings):
-        signatures.authenticate(request, state)
+        request.covered = signatures.authenticate(request, state).covered
         return act(request, state, settings)
 
     return guarded

@@ -31,7 +31,7 @@ class Signed:
     nonce: str
     base: bytes
     signature: str
-    covers_body: bool
+    covered: list
 
 
 def refusal(wrong: Wrong) -> Refusal:
@@ -81,9 +81,8 @@ def read(request) -> Signed:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text["keyid"]):
         raise Wrong("the key id is not of its form")  # SIG-37
     base = signature_base(request, covered, match.group(1))
-    covers_body = {"content-type", "content-digest"} <= set(covered)
     created, expires = int(parameters["created"]), int(parameters["expires"])
-    return Signed(text["keyid"], created, expires, text["nonce"], base, signatures[0], covers_body)
+    return Signed(text["keyid"], created, expires, text["nonce"], base, signatures[0], covered)
 
 
 def signature_base(request, covered: list, received: str) -> bytes:
@@ -91,6 +90,8 @@ def signature_base(request, covered: list, received: str) -> bytes:
         raise Wrong("a component stands twice, or one of the four is not covered")  # SIG-05, SIG-23
     if request.values("sv-ticket") and "sv-ticket" not in covered:
         raise Wrong("sv-ticket is not covered")  # SIG-10
+    if request.values("sv-target") and "sv-target" not in covered:
+        raise Wrong("sv-target is not covered")  # HTP-08
     if request.query is not None:
         raise Wrong("a signed request has no query")  # SIG-18
     derived = {
@@ -128,7 +129,7 @@ def verify_head(signed: Signed, secret: bytes) -> None:
 
 
 def verify_body(request, signed: Signed) -> None:
-    if request.body and not signed.covers_body:
+    if request.body and not {"content-type", "content-digest"} <= set(signed.covered):
         raise Wrong("the body is not covered")  # SIG-02
     digests = request.values("content-digest")
     if digests or request.body:

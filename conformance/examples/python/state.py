@@ -28,7 +28,8 @@ CREATE TABLE IF NOT EXISTS attempt (what TEXT, at REAL);
 CREATE TABLE IF NOT EXISTS last_version (kind TEXT, name TEXT, version INT, PRIMARY KEY (kind, name));
 CREATE TABLE IF NOT EXISTS record (name TEXT PRIMARY KEY, version INT, created TEXT, updated TEXT, expiry TEXT,
   settings TEXT, secret TEXT, reauth INT DEFAULT 0, spent_until REAL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS proxy (id TEXT PRIMARY KEY, version INT, service TEXT, url TEXT, templates TEXT);
+CREATE TABLE IF NOT EXISTS proxy (id TEXT PRIMARY KEY, version INT, service TEXT, url TEXT, templates TEXT,
+  members TEXT);
 CREATE TABLE IF NOT EXISTS log (row INTEGER PRIMARY KEY, epoch TEXT, seq INT, hash TEXT, source TEXT, id TEXT,
   agent TEXT, service TEXT, entry TEXT, UNIQUE (source, id));
 """

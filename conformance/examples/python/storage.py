@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import http_apis
 import outgoing
 import records
 from state import append, head, log, next_version
@@ -40,10 +41,10 @@ def result(operation: object, state) -> dict:
 
 
 def run(operation: dict, state) -> dict:
-    # Names of headers are no members that could hold a secret (STO-05).
-    templates = operation.get("headerTemplates")
-    names = list(templates.values()) if isinstance(templates, dict) else templates
-    if holds_secret({**operation, "headerTemplates": names}):
+    # Names of headers and parameters are no members that could hold a secret (STO-05).
+    named = {name: operation.get(name) for name in ("headerTemplates", "queryTemplates")}
+    values = {name: list(each.values()) if isinstance(each, dict) else each for name, each in named.items()}
+    if holds_secret({**operation, **values}):
         raise Refusal("SECRET_FIELD", "secrets do not travel here")
     act = OPERATIONS.get(member(operation, "op", str))
     if act is None:
@@ -130,7 +131,7 @@ def proxy_id(operation: dict) -> str:
 def shown_proxy(row) -> dict:
     return {
         "proxyId": row["id"], "serviceName": row["service"], "upstreamUrl": row["url"],
-        "headerTemplates": json.loads(row["templates"]), "version": row["version"],
+        "headerTemplates": json.loads(row["templates"]), "version": row["version"], **json.loads(row["members"]),
     }
 
 
@@ -152,13 +153,16 @@ def put_proxy(operation: dict, db, state) -> dict:
             raise invalid("a header that no template may set")  # STO-24
         if not isinstance(value, str) or len(value.encode()) > 4096:
             raise invalid("a value is text of at most 4 KiB")  # STO-22
+    members = http_apis.parse_members(operation, url)
     member(operation, "ifVersion", int, None)
     stored = load_proxy(state, name)
-    if stored and (stored["service"], stored["url"], json.loads(stored["templates"])) == (service, url, templates):
+    config = {"proxyId": name, "serviceName": service, "upstreamUrl": url, "headerTemplates": templates, **members}
+    if stored and shown_proxy(stored) == {**config, "version": stored["version"]}:
         return shown_proxy(stored)  # STO-19
     if_version(operation, stored["version"] if stored else 0)
     version = next_version(db, "proxy", name)
-    db.execute("INSERT OR REPLACE INTO proxy VALUES (?, ?, ?, ?, ?)", [name, version, service, url, compact(templates)])
+    row = [name, version, service, url, compact(templates), compact(members)]
+    db.execute("INSERT OR REPLACE INTO proxy VALUES (?, ?, ?, ?, ?, ?)", row)
     return shown_proxy(load_proxy(state, name))
 
 

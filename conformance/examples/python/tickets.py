@@ -7,6 +7,7 @@ import hmac
 import re
 import time
 
+import http_apis
 from wire import Refusal, b64url, from_b64url, is_service_name, note, parse_object
 
 PART = r"[A-Za-z0-9_-]+"
@@ -72,8 +73,8 @@ def check_claims(claims: dict, op: str, state, settings) -> None:
             raise Wrong("has no refresh policy")  # TIX-20
         if not claims["sub"].startswith("usr_") and not is_text(claims.get("gnt")):
             raise Wrong("has no grant")  # TIX-19
-    if op == "proxy" and claims.get("htm") not in ("GET", "POST", "DELETE", "OPTIONS"):
-        raise Wrong("has no method")  # TIX-23
+    if op == "proxy" and not http_apis.is_method(claims.get("htm")):
+        raise Wrong("has no method")  # TIX-23, HTP-10
     if op == "proxy" and not is_text(claims.get("prx")):
         raise Wrong("has no proxy")  # TIX-24
     if op == "store" and (type(claims.get("ifv", 0)) is not int or claims.get("ifv", 0) < 0):

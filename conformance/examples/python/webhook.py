@@ -9,7 +9,7 @@
 Every setting is a flag or an environment variable; the set-up token is never a flag, since flags show in `ps`.
 
 Written from PROTOCOL.md; the ids in comments are its requirements. It claims storage, credential, store, totp, proxy,
-refresh-notify and request-rules. It does not claim sealed-delivery and the minters, for which the standard library has
+refresh-notify, request-rules and http-proxy. It does not claim sealed-delivery and the minters, for which the standard library has
 no cryptography (HMAC and SHA is all there is), nor sv-refresh. For the same reason secrets are not encrypted at rest:
 see state.py.
 """
@@ -30,7 +30,7 @@ import server
 from state import State, after_restore
 from wire import Refusal, note
 
-CAPABILITIES = ["storage", "credential", "store", "totp", "proxy", "refresh-notify", "request-rules"]  # HEA-05
+CAPABILITIES = ["storage", "credential", "store", "totp", "proxy", "refresh-notify", "request-rules", "http-proxy"]  # HEA-05
 
 
 class Settings:

@@ -25,6 +25,10 @@ export interface ProxiedCall {
   /** `POST` where it is absent. */
   readonly method?: string;
   readonly headers?: HeaderPairs;
+  /** What follows the base URL of an HTTP API: then the signature covers the headers. */
+  readonly target?: string;
+  /** Headers that the signature does not cover. */
+  readonly beside?: HeaderPairs;
   readonly body?: string | Uint8Array;
   readonly ticket?: TicketDeviation;
   readonly signature?: SignatureDeviation;
@@ -76,6 +80,9 @@ export interface Tools {
       readonly serviceName: string;
       readonly upstreamUrl: string;
       readonly headerTemplates: Readonly<Record<string, string>>;
+      readonly kind?: 'http';
+      readonly queryTemplates?: Readonly<Record<string, string>>;
+      readonly redirects?: 'follow-without-credential';
     }): Promise<string>;
     /** The suite's own server, started when first asked for. */
     upstream(): Promise<Upstream>;
@@ -169,19 +176,20 @@ export function createTools(options: {
   };
   const proxiedRequest = (call: ProxiedCall): RequestToSend => {
     const { proxyId, serviceName, method: htm = 'POST', headers = [], body, ticket: deviation } = call;
+    const { target: rest, beside = [] } = call;
     const claimed = { ...deviation, claims: { prx: proxyId, htm, ...deviation?.claims } };
     const content = headers.find(([name]) => name === 'content-type')?.[1];
+    const others = headers.filter(([name]) => name !== 'content-type');
+    const ofApi: HeaderPairs = rest === undefined ? [] : [['sv-target', rest]];
+    const covers = rest === undefined ? [] : [...ofApi, ...others].map(([name]) => name);
     return sign(
       {
         method: 'POST',
         path: '/v1/proxy',
-        headers: [
-          ...headers.filter(([name]) => name !== 'content-type'),
-          ['sv-ticket', ticket('proxy', serviceName, claimed)],
-        ],
+        headers: [...others, ...ofApi, ...beside, ['sv-ticket', ticket('proxy', serviceName, claimed)]],
         body: bytesOf(body),
       },
-      { contentType: content ?? 'application/octet-stream', ...call.signature },
+      { contentType: content ?? 'application/octet-stream', covers, ...call.signature },
     );
   };
   const record = async (body: object): Promise<string> => {

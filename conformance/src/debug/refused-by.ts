@@ -34,6 +34,7 @@ export const REFUSED_BY: Readonly<
     'the request has a body, and content-type or content-digest is not covered',
   ],
   ticket_not_covered: ['SIG-10', 'there is an sv-ticket that is not covered'],
+  target_not_covered: ['HTP-08', 'sv-target is not covered'],
   field_missing: ['SIG-20', 'a covered header is not there'],
   field_repeated: ['SIG-21', 'a covered header appears twice'],
   field_value: ['SIG-19', 'a covered header holds something that cannot stand in a line'],

@@ -40,6 +40,8 @@ export interface SignatureDeviation {
   readonly path?: string;
   readonly query?: string;
   readonly components?: readonly Component[];
+  /** Fields that are covered beside those that every signature covers. */
+  readonly covers?: readonly string[];
   /** Rewrites `;created=…;tag="…"`; the MAC covers what comes out. */
   readonly parameters?: (right: string) => string;
   /** Rewrites what the MAC is made over, and only that. */
@@ -67,7 +69,7 @@ export function forgeSignature(
   request: Unsigned,
   deviation: SignatureDeviation = {},
 ): Signed {
-  const { key = target.key, label = 'sv', leavesOut = [] } = deviation;
+  const { key = target.key, label = 'sv', leavesOut = [], covers = [] } = deviation;
   const hasBody = request.body.byteLength > 0;
   const content: HeaderPairs = [
     ['content-type', deviation.contentType ?? 'application/json'],
@@ -79,6 +81,7 @@ export function forgeSignature(
   const components = deviation.components ?? [
     ...DERIVED_COMPONENTS,
     ...[...ofContent, ...tickets].map(([name]) => name),
+    ...covers,
   ];
   const parameters = parametersOf(key, deviation);
   const params = `(${components.map(writtenAs).join(' ')})${deviation.parameters?.(parameters) ?? parameters}`;

@@ -47,12 +47,16 @@ export interface Upstream {
   readonly malformed: readonly string[];
   /** A new place; it answers 200 with `{"ok":true}` where nothing else is said. */
   open(answer?: UpstreamAnswer): Place;
+  /** Another one at the same address, at a port of its own; it is closed with this one. */
+  other(): Promise<Upstream>;
   close(): Promise<void>;
 }
 
 const SLASH_AND_TOKEN = /^\/([A-Za-z0-9_-]{22})(.*)$/s;
 /** Above what the suite has a webhook send: 8 MiB. */
 const MAX_BODY_BYTES = 9 * 1024 * 1024;
+/** Above what a webhook is asked to accept (HTP-19), of which it sends most on. */
+const MAX_HEADER_BYTES = 64 * 1024;
 /** What is kept has to fit into memory, whatever a webhook sends and however often. */
 const MAX_CALLS = 200;
 const MAX_KEPT_BYTES = 128 * 1024 * 1024;
@@ -79,10 +83,13 @@ interface Places {
  */
 export async function startUpstream(address: UpstreamAddress): Promise<Upstream> {
   const places: Places = { byToken: new Map(), keptBytes: 0 };
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    response.on('error', () => undefined);
-    void serve(places, request, response).catch(() => response.destroy());
-  });
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES },
+    (request, response) => {
+      response.on('error', () => undefined);
+      void serve(places, request, response).catch(() => response.destroy());
+    },
+  );
   const malformed: string[] = [];
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // A connection that was merely cut says nothing.
@@ -93,6 +100,7 @@ export async function startUpstream(address: UpstreamAddress): Promise<Upstream>
   const { port } = server.address() as AddressInfo;
   const base = new URL(address.publicUrl ?? `http://${address.host}:${port}`);
   const baseUrl = base.origin + base.pathname.replace(/\/$/, '');
+  let other: Promise<Upstream> | undefined;
   return {
     allowedHost: allowedHostFor(base),
     direct: address.publicUrl === undefined,
@@ -109,7 +117,9 @@ export async function startUpstream(address: UpstreamAddress): Promise<Upstream>
         },
       };
     },
+    other: () => (other ??= startUpstream({ host: address.host, port: 0 })),
     async close() {
+      await (await other)?.close();
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();

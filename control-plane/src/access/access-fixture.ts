@@ -66,10 +66,15 @@ export const AGENT: AgentSubject = {
 export const PROXY: ProxySubject = {
   ...CALLER,
   proxyId: 'prx_1' as Id<'prx'>,
+  kind: 'mcp',
   upstreamAuthType: 'Token',
   upstreamUrl: 'https://mcp.example.com/mcp',
   serviceName: 'github',
   headerTemplates: '{"authorization":"Bearer ${TOKEN}"}',
+  queryTemplates: null,
+  redirects: null,
+  region: null,
+  service: null,
   revision: 3,
   deliveredAs: null,
   credentialRejected: null,
@@ -210,6 +215,7 @@ export class ProxyFixture extends PipelineFixture<ProxySubject> {
   decide(keyHash: string | undefined = 'hash'): Promise<ProxyDecision> {
     return this.access.decide({
       keyHash,
+      kind: 'mcp',
       traffic: 'mcp_handshake',
       fields: [],
       origin: ORIGIN,

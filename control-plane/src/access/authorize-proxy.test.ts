@@ -136,9 +136,23 @@ it('a large body is admitted for a known key only, with a stream and memory and 
 });
 
 it('a malformed key is denied without a call', async () => {
-  const request = { keyHash: undefined, traffic: 'proxy_mcp', fields: [], origin: ORIGIN } as const;
+  const request = {
+    keyHash: undefined,
+    kind: 'mcp',
+    traffic: 'proxy_mcp',
+    fields: [],
+    origin: ORIGIN,
+  } as const;
   expect(await fixture.access.decide(request)).toMatchObject({ denial: { code: 'INVALID_KEY' } });
   expect(fixture.calls).toEqual([]);
+});
+
+it('a proxy is denied at the address of the other kind, with the right one', async () => {
+  fixture.change({ kind: 'http' });
+  const message = 'This proxy is for an HTTP API. Its address here is /api/proxy/http.';
+  expect(await fixture.answer()).toEqual({ code: 'FORBIDDEN', message });
+  await fixture.flushDenials();
+  expect(fixture.events).toMatchObject([{ outcome: 'denied', detail: { code: 'FORBIDDEN' } }]);
 });
 
 describe('a use that is committed and not on the disk yet', () => {

@@ -1,6 +1,7 @@
 import type { CommittedEvent } from '../audit/audit-writer.ts';
 import { ApiError } from '../core/errors.ts';
 import type { LifetimeUse } from '../core/policy.ts';
+import { PROXY_PATHS, type ProxyKind, httpMembers } from '../core/proxy.ts';
 import { usageWithout } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
 import {
@@ -35,12 +36,13 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   const { store, audit, limiter, offlineForSeconds, streams, bodies, clock } = dependencies;
   const denialsOf = createDenialRecorder(proxyDenialEvent, dependencies);
 
-  const callerSteps = (keyHash: string): CallerSteps<ProxySubject> => ({
+  const callerSteps = (keyHash: string, kind?: ProxyKind): CallerSteps<ProxySubject> => ({
     serviceName: undefined,
     find: () => store.find(keyHash),
     check: (subject) => {
       const code = inactivity(subject);
-      return code && plainDenial(code);
+      if (code !== undefined) return plainDenial(code);
+      return kind === undefined || kind === subject.kind ? undefined : wrongAddress(subject.kind);
     },
   });
 
@@ -89,10 +91,10 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   }
 
   return {
-    decide: async ({ keyHash, traffic, fields, origin }) => {
+    decide: async ({ keyHash, kind, traffic, fields, origin }) => {
       if (keyHash === undefined) return denied(plainDenial('INVALID_KEY'));
       const denials = denialsOf(origin);
-      const caller = callerSteps(keyHash);
+      const caller = callerSteps(keyHash, kind);
       const steps = {
         ...caller,
         traffic,
@@ -135,6 +137,13 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   };
 }
 
+const NAMES: Readonly<Record<ProxyKind, string>> = { mcp: 'an MCP server', http: 'an HTTP API' };
+
+const wrongAddress = (kind: ProxyKind): Denial => ({
+  code: 'FORBIDDEN',
+  message: `This proxy is for ${NAMES[kind]}. Its address here is ${PROXY_PATHS[kind]}.`,
+});
+
 /** What the webhook must have for a use. */
 const settingsOf = (use: ProxyUse): string =>
   use.kind === 'webhook' ? `${use.webhook.webhookId} ${use.config.revision}` : use.proxy.upstreamUrl;
@@ -142,7 +151,7 @@ const settingsOf = (use: ProxyUse): string =>
 /** @returns undefined where the proxy needs a webhook and none is bound */
 function useOf(subject: ProxySubject, origin: RequestOrigin): ProxyUse | undefined {
   const { vaultId, proxyId, upstreamUrl, serviceName, agentId } = subject;
-  const headerTemplates = JSON.parse(subject.headerTemplates ?? '{}') as Record<string, string>;
+  const headerTemplates = templatesIn(subject.headerTemplates) ?? {};
   if (subject.upstreamAuthType === 'sv_session') {
     if (agentId === null) throw new Error('a proxy that sends sessions acts for an agent');
     const proxy = { vaultId, proxyId, agentId, upstreamUrl };
@@ -152,6 +161,13 @@ function useOf(subject: ProxySubject, origin: RequestOrigin): ProxyUse | undefin
   if (serviceName === null) throw new Error('a proxy that injects a token names it');
   if (webhook === undefined) return undefined;
   const { revision, deliveredAs, credentialRejected } = subject;
-  const config = { proxyId, serviceName, upstreamUrl, headerTemplates, revision, deliveredAs };
+  const config = {
+    ...{ proxyId, serviceName, upstreamUrl, headerTemplates },
+    ...httpMembers({ ...subject, queryTemplates: templatesIn(subject.queryTemplates) }),
+    ...{ revision, deliveredAs },
+  };
   return { kind: 'webhook', vaultId, proxyId, origin, webhook, config, credentialRejected };
 }
+
+const templatesIn = (json: string | null): Readonly<Record<string, string>> | undefined =>
+  json === null ? undefined : (JSON.parse(json) as Record<string, string>);

@@ -1,8 +1,10 @@
 import type { HeaderPairs, Id } from '@svault/shared';
+import type { AwsSigning } from '@svault/shared/schemas';
 import type { AgentCredential } from '../core/agent.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Origin } from '../core/origin.ts';
 import type { PolicyDenial } from '../core/policy.ts';
+import type { FOLLOW_REDIRECTS, ProxyKind } from '../core/proxy.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
 import type { BodyReservation, OpenStream } from './concurrency-limits.ts';
 import type { BoundWebhook, ListedGrant } from './subject.ts';
@@ -26,7 +28,7 @@ export type PlainDenialCode = (typeof PLAIN_CODES)[number];
 export type Denial =
   | { readonly code: PlainDenialCode }
   /** `message` is for the caller. */
-  | { readonly code: 'INVALID_REQUEST'; readonly message: string }
+  | { readonly code: 'INVALID_REQUEST' | 'FORBIDDEN'; readonly message: string }
   | { readonly code: 'WEBHOOK_UNAVAILABLE'; readonly retryAfterSeconds: number }
   /** `scope` names the limit that had no room. */
   | {
@@ -100,6 +102,8 @@ export interface Access {
 export interface ProxyRequest {
   /** Of the presented key (`proxyKeyHash`); undefined where the text cannot be one. */
   readonly keyHash: string | undefined;
+  /** Of the proxies that its address is for. */
+  readonly kind: ProxyKind;
   /** The floor that it counts against (specification, "Handshake exemption"). */
   readonly traffic: 'proxy_mcp' | 'mcp_handshake';
   /** Its headers as received; a session that they name must be one of the proxy. */
@@ -134,10 +138,19 @@ export interface ProxyConfig {
   readonly serviceName: string;
   readonly upstreamUrl: string;
   readonly headerTemplates: Readonly<Record<string, string>>;
+  /** Absent for an MCP server. */
+  readonly kind?: 'http';
+  readonly queryTemplates?: Readonly<Record<string, string>>;
+  readonly signing?: AwsSigning;
+  readonly redirects?: typeof FOLLOW_REDIRECTS;
   readonly revision: number;
   /** `deliveryMark` of the settings that the webhook was last given; null where it was given none. */
   readonly deliveredAs: string | null;
 }
+
+/** The kind of the proxy that is used. */
+export const kindOf = (use: ProxyUse): ProxyKind =>
+  use.kind === 'webhook' ? (use.config.kind ?? 'mcp') : 'mcp';
 
 /** A proxy whose upstream takes the control plane's sessions (specification, "MCP proxy": `sv_session`). */
 export interface SessionProxy {

@@ -80,7 +80,8 @@ export function evaluateProxyRequest(
   nowMs: number,
 ): Evaluation<AllowedUse> {
   if (subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
-  if (sessionIds.open(subject, fields) === undefined) return denial('SESSION_NOT_FOUND');
+  if (subject.kind === 'mcp' && sessionIds.open(subject, fields) === undefined)
+    return denial('SESSION_NOT_FOUND');
   return evaluatePolicies(policies, subject, {
     caller: { type: 'proxy', id: subject.proxyId },
     // A proxy that sends sessions uses no token, so no policy of a token was read.

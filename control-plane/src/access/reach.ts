@@ -4,7 +4,7 @@ import type { Actor } from '../core/actor.ts';
 import { ownOf } from '../core/change.ts';
 import type { Page, PageRequest } from '../core/paging.ts';
 import type { EnabledPolicy } from '../core/policy.ts';
-import { templatesOf } from '../core/proxy.ts';
+import { httpMembers, templatesOf } from '../core/proxy.ts';
 import { type ReachPair, type ReachQuery, type ReachSelection, callerIdOf } from '../core/reach.ts';
 import type { Stores } from '../core/stores.ts';
 import { ownVault } from '../core/vault.ts';
@@ -230,6 +230,7 @@ function destinationDenial(
   record: TokenMetadata | undefined,
 ) {
   if (record === undefined) return undefined;
-  const config = { upstreamUrl: proxy.upstreamUrl, headerTemplates: templatesOf(proxy) };
+  const { upstreamUrl } = proxy;
+  const config = { upstreamUrl, headerTemplates: templatesOf(proxy), ...httpMembers(proxy) };
   return destinationProblem(config, record) && ('DESTINATION_NOT_ALLOWED' as const);
 }

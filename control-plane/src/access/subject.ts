@@ -1,6 +1,6 @@
 import type { Id } from '@svault/shared';
 import type { AgentCredential } from '../core/agent.ts';
-import type { UpstreamAuthType } from '../core/proxy.ts';
+import type { FOLLOW_REDIRECTS, ProxyKind, UpstreamAuthType } from '../core/proxy.ts';
 
 /**
  * What a decision reads about an agent or a proxy, all at one moment: it includes every suspend, revoke, lock and unbind
@@ -67,12 +67,18 @@ export interface ProxySubject extends CallerSubject {
   readonly proxyId: Id<'prx'>;
   /** `active` or `revoked` */
   readonly proxyStatus: string;
+  readonly kind: ProxyKind;
   readonly upstreamAuthType: UpstreamAuthType;
   readonly upstreamUrl: string;
   /** Null for `sv_session`. */
   readonly serviceName: string | null;
   /** JSON object; null for `sv_session`. */
   readonly headerTemplates: string | null;
+  /** JSON object; null where there are none. */
+  readonly queryTemplates: string | null;
+  readonly redirects: typeof FOLLOW_REDIRECTS | null;
+  readonly region: string | null;
+  readonly service: string | null;
   /** Whether an upstream rejected the credential; null where the account has no token of that name. */
   readonly credentialRejected: 0 | 1 | null;
   /** Each change of the settings that the webhook keeps raises it. */

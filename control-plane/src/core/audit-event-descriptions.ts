@@ -10,7 +10,8 @@ export const AUDIT_EVENT_DESCRIPTIONS: Readonly<Record<AuditEventType, string>> 
   AGENT_SUSPENDED: 'An agent was suspended.',
   AGENT_RESUMED: 'A suspended agent was resumed.',
   AGENT_DELETED: 'An agent was deleted, with the number of its grants.',
-  KEY_REVEALED: 'The key of an agent or a proxy was shown again.',
+  KEY_REVEALED:
+    'The key of an agent or a proxy was shown again. With `agentId` and `proxyId`, the agent read the key of its proxy (`svault run`).',
   KEY_ROTATED: 'An agent got a new key.',
   KEY_REVOKED: 'The key of a proxy was revoked.',
   GRANT_CREATED: 'An agent was granted a credential.',

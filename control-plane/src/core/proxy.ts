@@ -2,7 +2,15 @@ import { type Id, hashKey, isWellFormedKey } from '@svault/shared';
 import type { NamedPageRequest, Page } from './paging.ts';
 
 /** Specification, "MCP proxy". */
-export type UpstreamAuthType = 'Token' | 'sv_session';
+export const UPSTREAM_AUTH_TYPES = ['Token', 'sv_session', 'aws_sigv4'] as const;
+export type UpstreamAuthType = (typeof UPSTREAM_AUTH_TYPES)[number];
+
+/** What a proxy stands for: an MCP server, or an HTTP API below a base URL (PROTOCOL.md section 5.8). */
+export const PROXY_KINDS = ['mcp', 'http'] as const;
+export type ProxyKind = (typeof PROXY_KINDS)[number];
+
+/** What the webhook does with a redirect of a GET or HEAD to another origin; without it, it is denied. */
+export const FOLLOW_REDIRECTS = 'follow-without-credential';
 
 export type ProxyStatus = 'active' | 'revoked';
 
@@ -13,12 +21,20 @@ export interface Proxy {
   readonly id: Id<'prx'>;
   readonly vaultId: Id<'vlt'>;
   readonly name: string;
+  readonly kind: ProxyKind;
+  /** The MCP server; for `http` the base URL, without a query. */
   readonly upstreamUrl: string;
   readonly upstreamAuthType: UpstreamAuthType;
   /** The credential that the webhook injects; undefined for `sv_session`. */
   readonly serviceName: string | undefined;
   readonly agentId: Id<'agt'> | undefined;
   readonly headerTemplates: Readonly<Record<string, string>> | undefined;
+  /** Query parameters that the webhook adds; for `http` only, as `redirects` is. */
+  readonly queryTemplates: Readonly<Record<string, string>> | undefined;
+  readonly redirects: typeof FOLLOW_REDIRECTS | undefined;
+  /** For `aws_sigv4`, as `service` is: what calls are signed for, where the host does not tell. */
+  readonly region: string | undefined;
+  readonly service: string | undefined;
   readonly status: ProxyStatus;
   readonly keyPrefix: string;
   readonly createdAt: string;
@@ -30,12 +46,46 @@ export interface Proxy {
   readonly deliveredAs: string | undefined;
 }
 
+/** The members that a configuration of an HTTP API has beyond an MCP server's (PROTOCOL.md section 5.3); absent ones stay so. */
+export const httpMembers = ({
+  kind,
+  queryTemplates,
+  redirects,
+  upstreamAuthType,
+  region,
+  service,
+}: Pick<Proxy, 'kind' | 'queryTemplates' | 'upstreamAuthType'> & {
+  readonly [Member in 'redirects' | 'region' | 'service']: Proxy[Member] | null;
+}) => ({
+  ...(kind === 'http' && { kind }),
+  ...(queryTemplates && { queryTemplates }),
+  ...(redirects && { redirects }),
+  ...(upstreamAuthType === 'aws_sigv4' && {
+    signing: { type: upstreamAuthType, ...(region && { region }), ...(service && { service }) },
+  }),
+});
+
+/** The capability without which a webhook does not understand the settings (PROTOCOL.md sections 5.8 and 5.9). */
+export function neededCapability({
+  kind,
+  headerTemplates = {},
+  upstreamAuthType,
+}: Pick<Proxy, 'kind' | 'headerTemplates' | 'upstreamAuthType'>): 'http-proxy' | 'aws-sigv4' | undefined {
+  if (upstreamAuthType === 'aws_sigv4') return 'aws-sigv4';
+  const isOfHttp =
+    kind === 'http' || Object.values(headerTemplates).some((template) => template.includes('${BASIC:'));
+  return isOfHttp ? 'http-proxy' : undefined;
+}
+
 export const templatesOf = ({
   headerTemplates,
 }: Pick<Proxy, 'headerTemplates'>): Readonly<Record<string, string>> => headerTemplates ?? DEFAULT_TEMPLATES;
 
-/** Below the control plane's public URL. */
-export const PROXY_PATH = '/api/proxy/mcp';
+/** Where the proxies of each kind are, below the control plane's public URL. */
+export const PROXY_PATHS: Readonly<Record<ProxyKind, string>> = {
+  mcp: '/api/proxy/mcp',
+  http: '/api/proxy/http',
+};
 
 /** A proxy's key as it is stored: found by its hash, revealed from the wrapped form. */
 interface StoredProxyKey {
@@ -59,6 +109,11 @@ export interface ProxyStore {
   /** The hash stays, so that the key is never given again; the wrapped key is erased, and the name is free. */
   markRevoked(vaultId: Id<'vlt'>, id: Id<'prx'>, revokedAt: string): Promise<void>;
   remove(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<void>;
+  /** The active proxies of an agent, oldest first, with their keys. */
+  ofAgent(
+    vaultId: Id<'vlt'>,
+    agentId: Id<'agt'>,
+  ): Promise<readonly (Proxy & Pick<StoredProxyKey, 'keyWrapped'>)[]>;
   /** Undefined for a revoked proxy. */
   wrappedKey(vaultId: Id<'vlt'>, id: Id<'prx'>): Promise<string | undefined>;
   /** @returns false, and records nothing, where the proxy was deleted, revoked or changed meanwhile */

@@ -1,10 +1,12 @@
-import type { EndSignal, HeaderPairs, ProxyMethod, WebhookErrorCode } from '@svault/shared';
+import type { EndSignal, HeaderPairs, WebhookErrorCode } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
 import type { ProxyUse } from '../access/decision.ts';
 
 /** A request to be forwarded to the upstream. */
 export interface ProxyExchange {
-  readonly method: ProxyMethod;
+  readonly method: string;
+  /** What follows the base URL of an HTTP API, byte for byte: empty, or `/path` and `?query`. Undefined for an MCP server. */
+  readonly target?: string | undefined;
   /** As received; forwarding selects those to send. */
   readonly fields: HeaderPairs;
   readonly body: Uint8Array;

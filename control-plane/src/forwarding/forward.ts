@@ -1,5 +1,8 @@
-import type { TakeAnswer } from '@svault/shared/egress';
+import type { HeaderPairs } from '@svault/shared';
+import type { AnswerHead, TakeAnswer } from '@svault/shared/egress';
+import { type ProxyUse, kindOf } from '../access/decision.ts';
 import type { SessionIds } from '../access/session-ids.ts';
+import { PROXY_PATHS } from '../core/proxy.ts';
 import type { CredentialRejections } from './credential-rejections.ts';
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './exchange.ts';
 import { holdUntil } from './held-answer.ts';
@@ -16,26 +19,25 @@ type Dependencies = Parameters<typeof createSessionForward>[0] &
  * Forwards an allowed use through the webhook or with a session, and denies unsafe responses of the upstream.
  *
  * @param options.timeouts those of the protocol unless given
- * @param options.proxyUrl the public URL of the proxy endpoint
+ * @param options.baseUrl the control plane's public address, without trailing slash
  */
 export function createForward(
   options: Omit<Dependencies, 'call' | 'timeouts'> & {
     readonly timeouts?: ForwardTimeouts;
-    readonly proxyUrl: string;
+    readonly baseUrl: string;
     readonly rejections: CredentialRejections;
     readonly sessionIds: SessionIds;
   },
 ): Forward {
-  const { timeouts = FORWARD_TIMEOUTS, rejections, sessionIds, proxyUrl } = options;
+  const { timeouts = FORWARD_TIMEOUTS, rejections, baseUrl } = options;
   const viaWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
   const viaSession = createSessionForward({ ...options, timeouts });
   return async (use, received, take) => {
-    const holder = { proxyId: use.proxyId, upstreamUrl: upstreamUrlOf(use) };
-    const fields = sessionIds.open(holder, received.fields);
-    if (fields === undefined) throw new Error('a use was decided for the session of another proxy');
-    const exchange = { ...received, fields };
+    const sessions = kindOf(use) === 'mcp' ? sessionsOf(use, options.sessionIds) : NO_SESSIONS;
+    const exchange = { ...received, fields: sessions.open(received.fields) };
     const held = holdUntil(received.durable, take);
-    const send: TakeAnswer = (head) => held({ ...head, fields: sessionIds.bind(holder, head.fields) });
+    const send: TakeAnswer = (head) => held({ ...head, fields: sessions.bind(head.fields) });
+    const proxyUrl = baseUrl + PROXY_PATHS[kindOf(use)];
     const response = createUpstreamResponse(exchange, use, { proxyUrl, send });
     let recorded: Promise<void> | undefined;
     const takeRecorded: TakeAnswer = (head) => {
@@ -52,5 +54,26 @@ export function createForward(
       // An error of the program is an answer too.
       await received.durable;
     }
+  };
+}
+
+/** How the ids of MCP sessions are translated, of a request and of its answer. */
+interface Sessions {
+  readonly open: (fields: HeaderPairs) => HeaderPairs;
+  readonly bind: (fields: AnswerHead['fields']) => AnswerHead['fields'];
+}
+
+/** An HTTP API has no sessions of MCP. */
+const NO_SESSIONS: Sessions = { open: (fields) => fields, bind: (fields) => fields };
+
+function sessionsOf(use: ProxyUse, ids: SessionIds): Sessions {
+  const holder = { proxyId: use.proxyId, upstreamUrl: upstreamUrlOf(use) };
+  return {
+    open: (received) => {
+      const fields = ids.open(holder, received);
+      if (fields === undefined) throw new Error('a use was decided for the session of another proxy');
+      return fields;
+    },
+    bind: (fields) => ids.bind(holder, fields),
   };
 }

@@ -7,6 +7,7 @@ import {
   parseWireObject,
   signRequest,
   signedTarget,
+  targetProblem,
 } from '@svault/shared';
 import {
   type AnswerHead,
@@ -16,6 +17,7 @@ import {
   type TakeAnswer,
 } from '@svault/shared/egress';
 import { type ProxyFailure, proxyFailureSchema } from '@svault/shared/schemas';
+import { kindOf } from '../access/decision.ts';
 import { GATEWAY_FAILURES, readRetryAfter } from '../webhook/client.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import type { Tickets } from '../webhook/tickets.ts';
@@ -53,21 +55,27 @@ export function createProxyCall(options: {
 }): ProxyCall {
   const { egress, keys, tickets, status, clock, timeouts } = options;
 
+  /** Of an HTTP API every field is covered, so that nothing between the two can add one (PROTOCOL.md section 5.8). */
   const signedHeaders = (
     use: WebhookUse,
-    { method, fields, body }: ProxyExchange,
+    { method, fields, body, target = '' }: ProxyExchange,
   ): Record<string, string> => {
     const { vaultId, proxyId, origin, webhook, config } = use;
     const { url, keyId, keyWrapped } = webhook;
-    const outgoing = outgoingFields(fields, body);
+    const kind = kindOf(use);
+    const outgoing = outgoingFields(kind, fields, body);
     const contentType = outgoing['content-type'];
     const about = { proxyId, serviceName: config.serviceName, method, ticketId: origin.requestId };
     const ticket = tickets.proxy(vaultId, webhook, about);
     const signed = signRequest({
       method: 'POST',
       ...signedTarget(url, PATH),
-      // Sent without a body as well (PROTOCOL.md section 5.6), since upstreams may check it.
-      headers: { ...(contentType !== undefined && { 'content-type': contentType }), 'sv-ticket': ticket },
+      headers: {
+        ...(kind === 'http' && { ...outgoing, 'sv-target': target }),
+        // Sent without a body as well (PROTOCOL.md section 5.6), since upstreams may check it.
+        ...(contentType !== undefined && { 'content-type': contentType }),
+        'sv-ticket': ticket,
+      },
       body,
       key: keys.open(vaultId, { id: keyId, wrapped: keyWrapped }),
       nowMs: clock.now(),
@@ -78,15 +86,22 @@ export function createProxyCall(options: {
   return async (use, exchange, take) => {
     const { vaultId, proxyId, webhook } = use;
     const { body, signal } = exchange;
-    const outcome = status.callStarted(vaultId);
     let head: AnswerHead | undefined;
     let refusal: RefusalBody | undefined;
     let deadline: NodeJS.Timeout | undefined;
+    const problem = targetProblem(exchange.target ?? '', use.config.upstreamUrl);
+    // As the webhook would.
+    if (problem !== undefined)
+      return {
+        ...{ kind: 'refused', code: 'REQUEST_NOT_ALLOWED' },
+        ...{ failure: { cause: problem }, retryAfterSeconds: undefined },
+      };
+    const outcome = status.callStarted(vaultId);
     const takeAnswer: TakeAnswer = (answer) => {
       head = answer;
       if (originOf(answer) === 'upstream') {
         outcome.answered();
-        return take({ status: answer.status, fields: answerFieldsThatTravel(answer.fields) });
+        return take({ status: answer.status, fields: fieldsOf(answer, exchange) });
       }
       const taking = new RefusalBody();
       refusal = taking;
@@ -132,6 +147,15 @@ export function createProxyCall(options: {
     if (GATEWAY_FAILURES.includes(httpStatus) && typeof code !== 'string') outcome.failed('broken');
     return unavailable(`an answer of neither webhook nor upstream: ${httpStatus}`);
   };
+}
+
+/** The answer to the POST has no body where a HEAD was asked for: the upstream's length is in another field. */
+function fieldsOf({ fields }: AnswerHead, { method }: ProxyExchange): AnswerHead['fields'] {
+  const travelling = answerFieldsThatTravel(fields);
+  if (method !== 'HEAD') return travelling;
+  const length = fields.find(([name]) => name === 'sv-content-length')?.[1];
+  const others = travelling.filter(([name]) => name !== 'content-length');
+  return length === undefined ? others : [...others, ['content-length', length]];
 }
 
 const unavailable = (why: string): ProxyAnswer => ({ kind: 'unavailable', why });

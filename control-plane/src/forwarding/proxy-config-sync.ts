@@ -2,12 +2,12 @@ import { createSingleFlight } from '@svault/server-kit/single-flight';
 import { type Clock, type Id, formatTime } from '@svault/shared';
 import { storageAnswerSchemas, storageBatchAnswerSchema } from '@svault/shared/schemas';
 import type { ProxyConfig } from '../access/decision.ts';
-import { type OwedRemoval, type Proxy, templatesOf } from '../core/proxy.ts';
+import { type OwedRemoval, type Proxy, httpMembers, neededCapability, templatesOf } from '../core/proxy.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
-import type { WebhookClient } from '../webhook/retrying-client.ts';
+import { type WebhookClient, hasCapability } from '../webhook/retrying-client.ts';
 
 /** The value of `deliveredAs` once this webhook has this revision. */
 export const deliveryMark = (webhookId: string, revision: number): string => `${webhookId} ${revision}`;
@@ -19,17 +19,29 @@ export const webhookIdOf = (deliveredAs: string | undefined): string | undefined
 /** Keeps the webhook's copy of a proxy's settings up to date. */
 export type ProxyConfigDelivery = ReturnType<typeof createProxyConfigDelivery>;
 
+/** The webhook would take an HTTP API for an MCP server, not sign, or send `${BASIC:user}` as it is. */
+export class UnsupportedProxy extends Error {
+  readonly capability: string;
+
+  constructor(capability: string) {
+    super(`the webhook has no capability ${capability}`);
+    this.name = 'UnsupportedProxy';
+    this.capability = capability;
+  }
+}
+
 /** How often a put is tried while other processes deliver later revisions. */
 const MAX_TRIES = 5;
 
 export function createProxyConfigDelivery(options: {
-  readonly stores: Pick<Stores, 'proxies'>;
+  readonly stores: Pick<Stores, 'proxies' | 'webhookLinks'>;
   readonly unitOfWork: UnitOfWork;
   readonly webhook: WebhookClient;
   readonly clock: Clock;
 }) {
   const { stores, unitOfWork, webhook, clock } = options;
   const { proxies } = stores;
+  const health = { links: stores.webhookLinks, webhook, clock };
   const once = createSingleFlight<void>();
 
   const ask = async (link: WebhookLink, operation: object): Promise<Record<string, unknown>> =>
@@ -48,7 +60,8 @@ export function createProxyConfigDelivery(options: {
 
   const put = async (link: WebhookLink, proxy: Proxy, ifVersion: number): Promise<void> => {
     const { id: proxyId, serviceName, upstreamUrl } = proxy;
-    const settings = { proxyId, serviceName, upstreamUrl, headerTemplates: templatesOf(proxy) };
+    const further = { headerTemplates: templatesOf(proxy), ...httpMembers(proxy) };
+    const settings = { proxyId, serviceName, upstreamUrl, ...further };
     readConfig(await ask(link, { op: 'proxies.put', ...settings, ifVersion }), proxyId);
   };
 
@@ -58,7 +71,10 @@ export function createProxyConfigDelivery(options: {
     const version = await versionAt(link, proxyId);
     const proxy = await proxies.get(vaultId, proxyId);
     // Revoked since the decision: the settings stay deleted.
-    if (proxy?.status !== 'active' || proxy.upstreamAuthType !== 'Token') return;
+    if (proxy?.status !== 'active' || proxy.upstreamAuthType === 'sv_session') return;
+    const needed = neededCapability(proxy);
+    if (needed !== undefined && !(await hasCapability(health, link, needed)))
+      throw new UnsupportedProxy(needed);
     try {
       await put(link, proxy, version);
     } catch (error) {
@@ -77,7 +93,7 @@ export function createProxyConfigDelivery(options: {
     });
 
   return {
-    /** Delivers a proxy's settings, unless the webhook has this revision. @throws WebhookCallFailed */
+    /** Delivers a proxy's settings, unless the webhook has this revision. @throws WebhookCallFailed, UnsupportedProxy */
     ensure: (link: WebhookLink, { proxyId, revision, deliveredAs }: ProxyConfig): Promise<void> => {
       const mark = deliveryMark(link.webhookId, revision);
       if (deliveredAs === mark) return Promise.resolve();

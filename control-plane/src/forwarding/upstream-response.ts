@@ -1,15 +1,16 @@
 import { Writable } from 'node:stream';
 import type { AnswerHead, TakeAnswer } from '@svault/shared/egress';
-import type { ProxyUse } from '../access/decision.ts';
+import { type ProxyUse, kindOf } from '../access/decision.ts';
 import { EventStreamGate } from './event-stream-gate.ts';
 import type { ForwardRefusal, ProxyExchange } from './exchange.ts';
+import { outsideProblem, withProxyAddresses } from './http-addresses.ts';
 
 /** How long the head of an event stream waits for the first event, which an HTTP+SSE server sends at once. */
 const FIRST_EVENT_MS = 1_000;
 
 /**
- * Sends the upstream's response to the caller, and denies those that would mislead an MCP client: a redirect, a 401 that
- * looks like the proxy's own, and a transport that needs a second address (PROTOCOL.md PRX-41 to PRX-44).
+ * Sends the upstream's response to the caller, and denies those that would mislead it: a redirect, a 401 that looks like the
+ * proxy's own, and for MCP a transport that needs a second address (PROTOCOL.md PRX-41 to PRX-44, section 5.8).
  *
  * @param options.proxyUrl the public URL of the proxy endpoint
  * @param options.send sends the head and returns the writable for the body
@@ -24,13 +25,13 @@ export function createUpstreamResponse(
     /** The denial that replaces the response; undefined where the response was sent, or where none came. */
     refusal: (): ForwardRefusal | undefined => refusal,
     take: (head: AnswerHead): Writable => {
-      const verdict = judgeHead(head, use, proxyUrl);
+      const verdict = judgeHead(head, use, { proxyUrl, target: exchange.target });
       if (verdict.kind === 'denied') {
         ({ refusal } = verdict);
         return new Writable().destroy();
       }
       const open = (): Writable => send(verdict.head);
-      if (!mayOpenOldTransport(exchange, head)) return open();
+      if (kindOf(use) === 'http' || !mayOpenOldTransport(exchange, head)) return open();
       const onEndpoint = (): void => {
         refusal = UNSUPPORTED;
       };
@@ -81,20 +82,34 @@ const ADDRESS_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Keeps a response from sending a client elsewhere with its proxy key. A redirect to the upstream's own URL becomes one to
- * the proxy. Any other is denied: rewritten to the proxy's only URL, it would send the client in a circle.
+ * Keeps a response from sending a client elsewhere with its proxy key. For MCP a redirect to the upstream's own URL becomes
+ * one to the proxy; any other is denied: rewritten to the proxy's only URL, it would send the client in a circle. For an HTTP
+ * API all addresses below its base become addresses below the proxy's.
  *
  * @param head with the fields to forward
  */
-function judgeHead(head: AnswerHead, use: ProxyUse, proxyUrl: string): HeadVerdict {
+function judgeHead(
+  head: AnswerHead,
+  use: ProxyUse,
+  { proxyUrl, target }: { readonly proxyUrl: string; readonly target: string | undefined },
+): HeadVerdict {
   const { status } = head;
   // The Fetch standard turns a 407 into a network error, which explains nothing to a client.
   if (status === 401 || status === 407) return denied('UPSTREAM_UNAUTHORIZED', unauthorized(use, status));
   const locations = head.fields.filter(([name]) => name === 'location').map(([, value]) => value);
   const fields = head.fields.filter(([name]) => !ADDRESS_FIELDS.has(name));
   // RFC 9110 section 15.4.5: a 304 redirects nowhere.
-  if (status < 300 || status > 399 || status === 304 || locations.length === 0)
-    return { kind: 'sent', head: { status, fields } };
+  const isRedirect = status >= 300 && status <= 399 && status !== 304 && locations.length > 0;
+  if (use.kind === 'webhook' && use.config.kind === 'http') {
+    const addresses = { ...use.config, target, proxyUrl };
+    const problem = isRedirect ? outsideProblem(locations, addresses) : undefined;
+    if (problem !== undefined) return denied('UPSTREAM_REDIRECT', problem);
+    return {
+      kind: 'sent',
+      head: { status, fields: [...fields, ...withProxyAddresses(head.fields, addresses)] },
+    };
+  }
+  if (!isRedirect) return { kind: 'sent', head: { status, fields } };
   const problem = redirectProblem(locations, upstreamUrlOf(use));
   if (problem !== undefined) return denied('UPSTREAM_REDIRECT', problem);
   return { kind: 'sent', head: { status, fields: [...fields, ['location', proxyUrl]] } };

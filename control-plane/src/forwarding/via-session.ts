@@ -22,7 +22,7 @@ export function createSessionForward(options: {
     const token = await sessions.tokenFor(proxy);
     const scrub = createScrub(token.reveal());
     const sent = withInjectedFields(
-      Object.entries(outgoingFields(fields, body)),
+      Object.entries(outgoingFields('mcp', fields, body)),
       Object.entries(headerTemplates),
     );
     let isAnswered = false;

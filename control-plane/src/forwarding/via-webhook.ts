@@ -7,7 +7,7 @@ import type { RefreshResult, TokenRefresh } from '../refresh/refresh-result.ts';
 import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import { RETRY_AFTER_SECONDS } from '../webhook/outages.ts';
 import type { SignatureAlarm } from '../webhook/signature-alarm.ts';
-import { type ProxyConfigDelivery, deliveryMark } from './proxy-config-sync.ts';
+import { type ProxyConfigDelivery, UnsupportedProxy, deliveryMark } from './proxy-config-sync.ts';
 import type { Forward, ForwardRefusal, ProxyExchange, WebhookUse } from './exchange.ts';
 import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
 
@@ -48,6 +48,7 @@ export function createWebhookForward(options: {
     try {
       await configs.ensure(link, config);
     } catch (error) {
+      if (error instanceof UnsupportedProxy) return unsupported(error);
       if (!(error instanceof WebhookCallFailed)) throw error;
       logger.warn(
         { vaultId, proxyId: config.proxyId, err: error },
@@ -100,6 +101,12 @@ export function createWebhookForward(options: {
     return refusalFor(use, await call(second, exchange, take));
   };
 }
+
+const unsupported = ({ capability }: UnsupportedProxy): ForwardRefusal => ({
+  status: 502,
+  code: 'WEBHOOK_UNAVAILABLE',
+  error: `The webhook of this vault does not support this kind of proxy (\`${capability}\`) yet. Its operator has to update it.`,
+});
 
 /** PROTOCOL.md PRX-32: these keep their status, as a denial of what the agent asked does; all others become 502. */
 const KEPT_STATUSES: ReadonlySet<number> = new Set([413, 429, 504]);

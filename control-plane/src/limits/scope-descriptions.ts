@@ -11,7 +11,8 @@ const quota = (noun: string): ScopeDescription => ({ per: 'account', counts: `${
 export const SCOPE_DESCRIPTIONS: Readonly<Record<LimitScope, ScopeDescription>> = {
   agent_credentials: {
     per: 'agent',
-    counts: '`GET /api/agents/credentials` and MCP `tools/call`. Exceeding it is a strike',
+    counts:
+      '`GET /api/agents/credentials`, `GET /api/agents/proxies` and MCP `tools/call`. Exceeding it is a strike',
   },
   proxy_mcp: { per: 'proxy', counts: 'requests of a proxy. Exceeding it is a strike' },
   token_refresh: { per: 'credential', counts: 'refreshes' },

@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
-import { type Clock, formatTime, newId } from '@svault/shared';
+import { type Clock, type Id, formatTime, newId } from '@svault/shared';
 import type { Actor } from '../core/actor.ts';
 import { ownOf, recordChange } from '../core/change.ts';
 import { ApiError, orNotFound } from '../core/errors.ts';
-import { type Proxy, templatesOf } from '../core/proxy.ts';
+import { type Proxy, httpMembers, templatesOf } from '../core/proxy.ts';
 import type { Change, Stores } from '../core/stores.ts';
+import type { WebhookLinkStore } from '../core/webhook-link.ts';
 import { type ProxyConfigDelivery, webhookIdOf } from '../forwarding/proxy-config-sync.ts';
 import { endProxySessions } from '../forwarding/upstream-session.ts';
+import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
+import { type HealthDependencies, hasCapability } from '../webhook/retrying-client.ts';
 import { requireFree } from './free-name.ts';
 import { detachAll } from './policy-attachments.ts';
 import {
@@ -54,8 +57,9 @@ export async function createProxy(
     deliveredAs: undefined,
   };
   await change.proxies.add({ ...proxy, ...stored });
-  const { name, upstreamAuthType, agentId, serviceName, upstreamUrl } = settings;
-  const detail = { name, upstreamAuthType, upstream: originOf(upstreamUrl), ...(agentId && { agentId }) };
+  const { name, kind, upstreamAuthType, agentId, serviceName, upstreamUrl } = settings;
+  const what = { name, ...(kind === 'http' && { kind }), upstreamAuthType, upstream: originOf(upstreamUrl) };
+  const detail = { ...what, ...(agentId && { agentId }) };
   await recordChange(change, 'PROXY_CREATED', { proxyId: id, serviceName, detail });
   return { proxy, key };
 }
@@ -101,7 +105,15 @@ async function allowedSettings(
 }
 
 /** The members that the webhook stores of a proxy (PROTOCOL.md section 5.3). */
-const AT_WEBHOOK: readonly string[] = ['upstreamUrl', 'serviceName', 'headerTemplates'];
+const AT_WEBHOOK: readonly string[] = [
+  'upstreamUrl',
+  'serviceName',
+  'headerTemplates',
+  'queryTemplates',
+  'redirects',
+  'region',
+  'service',
+];
 
 const originOf = (url: string): string => new URL(url).origin;
 
@@ -131,7 +143,7 @@ export async function deleteProxy(change: Change, id: string, clock: Clock): Pro
 async function endUse(change: Change, proxy: Proxy, now: string): Promise<void> {
   const { id: proxyId, vaultId, deliveredAs, upstreamAuthType } = proxy;
   await endProxySessions(change, change.actor, proxyId);
-  if (upstreamAuthType !== 'Token') return;
+  if (upstreamAuthType === 'sv_session') return;
   const link = await change.webhookLinks.find(vaultId);
   // The webhook that has the settings, and the one that a delivery may be on its way to.
   const webhookIds = new Set([webhookIdOf(deliveredAs), link?.webhookId]);
@@ -158,6 +170,41 @@ export async function activeProxyOf(
   return proxy;
 }
 
+const UNSUPPORTED = {
+  'http-proxy': { what: 'HTTP APIs and `${BASIC:user}`', path: 'kind' },
+  'aws-sigv4': { what: 'signatures for AWS', path: 'upstreamAuthType' },
+} as const;
+
+/**
+ * Checks that the bound webhook has a capability that a proxy needs. A vault without one, and a webhook that does not answer, are no reason to
+ * refuse: the proxy's settings are not delivered to one that does not.
+ *
+ * @throws ApiError INVALID_ARGUMENT
+ */
+export async function requireCapability(
+  { links, ...health }: HealthDependencies & { readonly links: Pick<WebhookLinkStore, 'find' | 'noteSeen'> },
+  vaultId: Id<'vlt'>,
+  capability: keyof typeof UNSUPPORTED,
+): Promise<void> {
+  const link = await links.find(vaultId);
+  if (link === undefined) return;
+  try {
+    if (await hasCapability({ links, ...health }, link, capability)) return;
+  } catch (error) {
+    if (error instanceof WebhookCallFailed) return;
+    throw error;
+  }
+  throw new ApiError(
+    'INVALID_ARGUMENT',
+    `The webhook of this vault does not support ${UNSUPPORTED[capability].what} (\`${capability}\`). Update it first.`,
+    {
+      details: {
+        issues: [{ path: UNSUPPORTED[capability].path, message: 'is not supported by the webhook' }],
+      },
+    },
+  );
+}
+
 /**
  * Delivers the settings of a new or changed proxy to the webhook, and waits two seconds at most. Where the webhook cannot be
  * reached, the proxy's next request delivers them.
@@ -181,9 +228,8 @@ export function createOfferConfig(options: {
     if (serviceName === undefined || status.offlineForSeconds(vaultId) > 0) return;
     const link = await stores.webhookLinks.find(vaultId);
     if (link === undefined) return;
-    const headerTemplates = templatesOf(proxy);
-    const settings = { proxyId, serviceName, upstreamUrl, headerTemplates, revision, deliveredAs };
-    await delivery.ensure(link, settings);
+    const templates = { headerTemplates: templatesOf(proxy), ...httpMembers(proxy) };
+    await delivery.ensure(link, { proxyId, serviceName, upstreamUrl, ...templates, revision, deliveredAs });
   };
 
   return async (proxy) => {

@@ -1,17 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isServiceName, markersIn } from '@svault/shared';
+import { awsScope, isServiceName, markersIn } from '@svault/shared';
 import { outgoingUrlSchema } from '@svault/shared/schemas';
 import { type ArgumentIssue, invalidArgument } from '../core/errors.ts';
-import { DEFAULT_TEMPLATES, type Proxy } from '../core/proxy.ts';
+import { DEFAULT_TEMPLATES, type FOLLOW_REDIRECTS, type Proxy } from '../core/proxy.ts';
 import type { Change } from '../core/stores.ts';
 
 const MEMBERS = [
   'name',
+  'kind',
   'upstreamUrl',
   'upstreamAuthType',
   'serviceName',
   'agentId',
   'headerTemplates',
+  'queryTemplates',
+  'redirects',
+  'region',
+  'service',
 ] as const satisfies readonly (keyof Proxy)[];
 
 /** The members of a proxy that its owner sets. */
@@ -20,27 +25,45 @@ type ProxySettings = Pick<Proxy, (typeof MEMBERS)[number]>;
 /** Settings as a request names them, with an unchecked agent id. */
 export type NewProxy = Omit<ProxySettings, 'agentId'> & { readonly agentId: string | undefined };
 
-/** Undefined members stay as they are; null removes the agent, or restores the default templates. */
+/** Undefined members stay as they are; null removes the agent, query or redirects, or restores the default templates. */
 export interface ProxyChanges {
   readonly name?: string | undefined;
   readonly upstreamUrl?: string | undefined;
   readonly serviceName?: string | undefined;
   readonly agentId?: string | null | undefined;
   readonly headerTemplates?: Readonly<Record<string, string>> | null | undefined;
+  readonly queryTemplates?: Readonly<Record<string, string>> | null | undefined;
+  readonly redirects?: typeof FOLLOW_REDIRECTS | null | undefined;
+  readonly region?: string | null | undefined;
+  readonly service?: string | null | undefined;
 }
 
 export const withChanges = (before: Proxy, changes: ProxyChanges): NewProxy => ({
   name: changes.name ?? before.name,
+  kind: before.kind,
   upstreamUrl: changes.upstreamUrl ?? before.upstreamUrl,
   upstreamAuthType: before.upstreamAuthType,
   serviceName: changes.serviceName ?? before.serviceName,
-  agentId: changes.agentId === undefined ? before.agentId : (changes.agentId ?? undefined),
-  headerTemplates:
-    changes.headerTemplates === undefined ? before.headerTemplates : (changes.headerTemplates ?? undefined),
+  agentId: changed(before.agentId, changes.agentId),
+  headerTemplates: changed(before.headerTemplates, changes.headerTemplates),
+  queryTemplates: changed(before.queryTemplates, changes.queryTemplates),
+  redirects: changed(before.redirects, changes.redirects),
+  region: changed(before.region, changes.region),
+  service: changed(before.service, changes.service),
 });
+
+/** Undefined keeps a member, null removes it. */
+const changed = <Value>(before: Value, change: Value | null | undefined): Value | undefined =>
+  change === undefined ? before : (change ?? undefined);
 
 export const changedMembers = (before: Proxy, after: ProxySettings): readonly (keyof ProxySettings)[] =>
   MEMBERS.filter((member) => !isDeepStrictEqual(after[member], before[member]));
+
+/** None where the credential goes into the query, or calls are signed with it. */
+function usualHeaders({ upstreamAuthType, queryTemplates }: NewProxy): Proxy['headerTemplates'] {
+  if (upstreamAuthType === 'sv_session') return undefined;
+  return upstreamAuthType === 'Token' && queryTemplates === undefined ? DEFAULT_TEMPLATES : {};
+}
 
 /** What the configuration of this service says about upstreams. */
 export interface UpstreamRules {
@@ -63,12 +86,14 @@ export async function checkedSettings(
   const settings: ProxySettings = {
     ...input,
     agentId: agent?.id,
-    headerTemplates: headerTemplates ?? (upstreamAuthType === 'Token' ? DEFAULT_TEMPLATES : undefined),
+    headerTemplates: headerTemplates ?? usualHeaders(input),
   };
   const isAbsent = agentId !== undefined && (agent === undefined || agent.status === 'deleted');
   const found = [
     ...issuesOfUpstream(settings, rules),
-    ...(upstreamAuthType === 'Token' ? issuesOfToken(settings) : issuesOfSession(settings, rules)),
+    ...issuesOfKind(settings),
+    ...issuesOfSigning(settings),
+    ...(upstreamAuthType === 'sv_session' ? issuesOfSession(settings, rules) : issuesOfToken(settings)),
   ];
   const issues = isAbsent ? [NO_SUCH_AGENT, ...found.filter(({ path }) => path !== 'agentId')] : found;
   if (issues.length > 0) throw invalidArgument(issues);
@@ -97,6 +122,42 @@ function issuesOfUpstream({ upstreamUrl }: ProxySettings, { plainHttp }: Upstrea
   if (issues.length === 0 && !outgoingUrlSchema.safeParse(upstreamUrl).success)
     issues.push('must be an address without fragment, white space and backslashes');
   return issues.map(issue);
+}
+
+/** @returns what does not fit the kind (PROTOCOL.md section 5.3) */
+function issuesOfKind(settings: ProxySettings): ArgumentIssue[] {
+  const { kind, upstreamUrl, upstreamAuthType } = settings;
+  if (kind === 'mcp')
+    return (['queryTemplates', 'redirects'] as const)
+      .filter((path) => settings[path] !== undefined)
+      .map((path) => ({ path, message: 'is for kind http' }));
+  const issues: ArgumentIssue[] = [];
+  if (upstreamAuthType === 'sv_session')
+    issues.push({ path: 'upstreamAuthType', message: 'must be Token or aws_sigv4 for kind http' });
+  if (upstreamUrl.includes('?'))
+    issues.push({ path: 'upstreamUrl', message: 'must have no query: the query of each request follows it' });
+  return issues;
+}
+
+/** @returns what does not fit a proxy that signs, or one that does not (PROTOCOL.md section 5.9) */
+function issuesOfSigning(settings: ProxySettings): ArgumentIssue[] {
+  const { kind, upstreamAuthType, upstreamUrl, region, service } = settings;
+  if (upstreamAuthType !== 'aws_sigv4')
+    return (['region', 'service'] as const)
+      .filter((path) => settings[path] !== undefined)
+      .map((path) => ({ path, message: 'is for upstreamAuthType aws_sigv4' }));
+  const issues: ArgumentIssue[] = [];
+  if (kind !== 'http') issues.push({ path: 'upstreamAuthType', message: 'is for kind http' });
+  for (const path of ['headerTemplates', 'queryTemplates'] as const)
+    for (const [name, template] of Object.entries(settings[path] ?? {}))
+      if (markersIn(template) > 0)
+        issues.push({ path: `${path}.${name}`, message: 'has a marker, but the credential only signs here' });
+  if (!URL.canParse(upstreamUrl) || awsScope({ region, service }, upstreamUrl) !== undefined) return issues;
+  const scope = { region: region ?? 'any', service: service ?? 'any' };
+  for (const path of ['region', 'service'] as const)
+    if (awsScope({ ...scope, [path]: settings[path] }, upstreamUrl) === undefined)
+      issues.push({ path, message: 'is missing: the host of upstreamUrl does not tell it' });
+  return issues;
 }
 
 /** Headers whose value is a secret, so that the webhook has to inject it. */

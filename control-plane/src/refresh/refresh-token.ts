@@ -1,12 +1,12 @@
 import { createFailurePause } from '@svault/server-kit/failure-pause';
 import { type Id, parseTime } from '@svault/shared';
-import { type Capability, type TokenMetadata, storageAnswerSchemas } from '@svault/shared/schemas';
+import { type TokenMetadata, storageAnswerSchemas } from '@svault/shared/schemas';
 import type { AuditWriter } from '../audit/audit-writer.ts';
 import type { WebhookLink } from '../core/webhook-link.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import { WebhookCallFailed, garbage } from '../webhook/call-failed.ts';
-import { callHealth } from '../webhook/retrying-client.ts';
+import { hasCapability } from '../webhook/retrying-client.ts';
 import {
   type RefreshReason,
   type RefreshRequest,
@@ -44,6 +44,7 @@ export function createTokenRefresh(
   },
 ): TokenRefresh {
   const { webhook, stores, limiter, limits, audit, clock } = options;
+  const health = { links: stores.webhookLinks, webhook, clock };
   const inFlight = new Map<string, Promise<RefreshResult>>();
   /** For the reason `expired` alone: the scheduler makes its own pauses, and an owner's request is always tried. */
   const pause = createFailurePause<RefreshResult>(clock);
@@ -54,14 +55,6 @@ export function createTokenRefresh(
     const token = storageAnswerSchemas['tokens.get'].safeParse(answer.body).data;
     if (token?.serviceName !== serviceName) throw garbage('tokens.get');
     return token;
-  };
-
-  /** Asks the webhook where the link does not have the capability: an update may have added it. */
-  const hasCapability = async (link: WebhookLink, needed: Capability): Promise<boolean> => {
-    if (link.capabilities.includes(needed)) return true;
-    const seen = await callHealth({ links: stores.webhookLinks, webhook, clock }, link);
-    await seen.note();
-    return seen.link.capabilities.includes(needed);
   };
 
   /** Another process or the webhook may have refreshed it. An owner's request refreshes it all the same. */
@@ -82,14 +75,14 @@ export function createTokenRefresh(
     if (isRefreshed(token, reason))
       return { outcome: 'refreshed', ...(expiryTime !== undefined && { expiryTime }) };
     if (!provider.mediated)
-      return (await hasCapability(link, 'refresh-notify'))
+      return (await hasCapability(health, link, 'refresh-notify'))
         ? refreshByNotice(webhook, link, token, reason)
         : { outcome: 'webhook_unavailable' };
     // Without a matching provider no lease is taken, which would only delay the webhook's own refresh.
     const { tokenUrl, clientId } = provider;
     if ((await stores.providers.find(link.vaultId, tokenUrl, clientId)) === undefined)
       return { outcome: 'provider_not_configured' };
-    return (await hasCapability(link, 'sv-refresh'))
+    return (await hasCapability(health, link, 'sv-refresh'))
       ? refreshByMediation(options, link, serviceName)
       : { outcome: 'webhook_unavailable' };
   };

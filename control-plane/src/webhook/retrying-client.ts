@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, formatTime } from '@svault/shared';
-import { signedHealthSchema } from '@svault/shared/schemas';
+import { type Capability, signedHealthSchema } from '@svault/shared/schemas';
 import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
 import type { CallBudget } from './call-budget.ts';
 import { WebhookCallFailed } from './call-failed.ts';
@@ -140,6 +140,22 @@ export async function callHealth(
     serviceUrl: data?.serviceUrl,
     note: () => links.noteSeen(link, { capabilities, latencyMs, at }),
   };
+}
+
+/**
+ * Whether a webhook has a capability. It is asked where the link does not have it: an update may have added it.
+ *
+ * @throws WebhookCallFailed
+ */
+export async function hasCapability(
+  dependencies: HealthDependencies,
+  link: WebhookLink,
+  needed: Capability,
+): Promise<boolean> {
+  if (link.capabilities.includes(needed)) return true;
+  const seen = await callHealth(dependencies, link);
+  await seen.note();
+  return seen.link.capabilities.includes(needed);
 }
 
 /** A page waits for it: a webhook that works answers within milliseconds. */

@@ -2,7 +2,6 @@ import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import {
   type Clock,
   type Id,
-  type ProxyMethod,
   type TicketClaims,
   formatTime,
   issueTicket,
@@ -71,7 +70,7 @@ export function createTickets(options: {
       use: {
         readonly proxyId: Id<'prx'>;
         readonly serviceName: string;
-        readonly method: ProxyMethod;
+        readonly method: string;
         readonly ticketId: string;
       },
     ): string =>

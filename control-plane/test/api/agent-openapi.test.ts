@@ -28,7 +28,8 @@ test('the OpenAPI document of the agent API is valid', async () => {
 });
 
 test('the document describes every path that agents, MCP clients and resource servers call, and no other', async () => {
-  const called = /^\/(?:api\/agents\/(?:credentials|mcp)|api\/proxy\/|api\/mcp-oauth\/|\.well-known\/)/;
+  const called =
+    /^\/(?:api\/agents\/(?:credentials|mcp|proxies)|api\/proxy\/|api\/mcp-oauth\/|\.well-known\/)/;
   const paths = (await mountedRoutes()).map((route) => route.split(' ')[1] ?? '');
   // A slash may follow some of them.
   const wanted = new Set(paths.filter((path) => called.test(path)).map((path) => path.replace(/\/$/, '')));

@@ -52,7 +52,7 @@ afterEach(async () => {
 async function exchange(use: ProxyUse, timeouts = LONG_TIMEOUTS) {
   const clock = new ManualClock();
   const forward = createForward({
-    proxyUrl: 'http://127.0.0.1:1/api/proxy/mcp',
+    baseUrl: 'http://127.0.0.1:1',
     sessionIds: createSessionIds(new Uint8Array(32)),
     rejections: { record: () => Promise.resolve() },
     egress,

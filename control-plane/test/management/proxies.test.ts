@@ -63,6 +63,8 @@ describe('a proxy', () => {
         proxy: {
           id: expect.stringMatching(/^prx_[\w-]{22}$/),
           ...TOKEN_PROXY,
+          kind: 'mcp',
+          address: expect.stringMatching(/\/api\/proxy\/mcp$/),
           upstreamAuthType: 'Token',
           headerTemplates: { authorization: 'Bearer ${TOKEN}' },
           status: 'active',
@@ -364,5 +366,73 @@ describe("a proxy's key", () => {
       'POLICY_DETACHED',
       'PROXY_DELETED',
     ]);
+  });
+});
+
+describe('a proxy of an HTTP API', () => {
+  const API = { kind: 'http', upstreamUrl: 'https://api.example.com/v3', serviceName: 'github' };
+  const query = { key: '${TOKEN}' };
+  const redirects = 'follow-without-credential';
+
+  test('has a base URL, query templates and redirects, which are changed and removed', async () => {
+    const { json } = await create({ ...API, name: uniqueName('api'), queryTemplates: query, redirects });
+    expect(json.proxy).toMatchObject({ kind: 'http', headerTemplates: {}, queryTemplates: query, redirects });
+    expect(json.proxy.address).toMatch(/\/api\/proxy\/http$/);
+    const { id } = json.proxy;
+    const changed = await change(id, { queryTemplates: null, redirects: null, headerTemplates: null });
+    expect(changed.status).toBe(200);
+    expect(changed.json).toMatchObject({ headerTemplates: { authorization: 'Bearer ${TOKEN}' } });
+    for (const member of ['queryTemplates', 'redirects']) expect(changed.json).not.toHaveProperty(member);
+    expect(await typesOf(id)).toEqual(['PROXY_CREATED', 'PROXY_UPDATED']);
+    expect((await change(id, { kind: 'mcp' })).status).toBe(422);
+  });
+
+  test.each([
+    [{ ...API, upstreamUrl: 'https://api.example.com/?a=b' }, ['upstreamUrl']],
+    [{ ...API, upstreamAuthType: 'sv_session', serviceName: undefined }, ['upstreamAuthType', 'agentId']],
+    [{ ...TOKEN_PROXY, queryTemplates: query, redirects }, ['queryTemplates', 'redirects']],
+    [{ ...API, queryTemplates: {} }, ['queryTemplates']],
+    [{ ...API, redirects: 'follow' }, ['redirects']],
+  ])('what does not fit its kind is said: %j', async (body, paths) => {
+    const issues = Object.keys(issuesOf(await create({ ...body, name: uniqueName('api') })));
+    expect(issues.toSorted()).toEqual(paths.toSorted());
+  });
+});
+
+describe('a proxy that signs for AWS', () => {
+  const S3 = {
+    kind: 'http',
+    upstreamAuthType: 'aws_sigv4',
+    upstreamUrl: 'https://s3.eu-central-1.amazonaws.com',
+    serviceName: 'github',
+  };
+  const OWN_DOMAIN = { ...S3, upstreamUrl: 'https://objects.example.com' };
+
+  test('has no templates, and a region and service where they are given, which are changed and removed', async () => {
+    const { json } = await create({ ...S3, name: uniqueName('s3') });
+    expect(json.proxy).toMatchObject({ upstreamAuthType: 'aws_sigv4', headerTemplates: {} });
+    for (const member of ['region', 'service']) expect(json.proxy).not.toHaveProperty(member);
+    const { id } = json.proxy;
+    const scope = { region: 'eu-west-1', service: 's3' };
+    expect((await change(id, scope)).json).toMatchObject(scope);
+    expect((await change(id, { upstreamUrl: OWN_DOMAIN.upstreamUrl })).status).toBe(200);
+    expect(Object.keys(issuesOf(await change(id, { region: null })))).toEqual(['region']);
+    const told = await change(id, { upstreamUrl: S3.upstreamUrl, region: null, headerTemplates: null });
+    expect(told.json).toMatchObject({ service: 's3', headerTemplates: {} });
+    expect(told.json).not.toHaveProperty('region');
+  });
+
+  test.each([
+    [OWN_DOMAIN, ['region', 'service']],
+    [{ ...OWN_DOMAIN, region: 'eu-west-1' }, ['service']],
+    [{ ...S3, region: 'a/b' }, ['region']],
+    [{ ...S3, kind: 'mcp' }, ['upstreamAuthType']],
+    [{ ...S3, upstreamAuthType: 'Token', region: 'eu-west-1' }, ['region']],
+    [{ ...S3, headerTemplates: { 'x-key': '${TOKEN}' } }, ['headerTemplates.x-key']],
+    [{ ...S3, queryTemplates: { key: '${BASIC:u}' } }, ['queryTemplates.key']],
+    [{ ...S3, serviceName: undefined }, ['serviceName']],
+  ])('what does not fit it is said: %j', async (body, paths) => {
+    const issues = Object.keys(issuesOf(await create({ ...body, name: uniqueName('s3') })));
+    expect(issues.toSorted()).toEqual(paths.toSorted());
   });
 });

@@ -40,6 +40,21 @@ it('records a delivery only for the current revision of an active proxy', async 
   expect(await stored()).toBeUndefined();
 });
 
+it('keeps what an HTTP API has beyond an MCP server, and removes it', async () => {
+  const { proxies } = database.stores;
+  const members = {
+    kind: 'http',
+    queryTemplates: { key: '${TOKEN}' },
+    redirects: 'follow-without-credential',
+  } as const;
+  const { proxy: api } = await storeProxy(database, vaultId, members);
+  expect(await proxies.get(vaultId, api.id)).toEqual(api);
+  await proxies.update({ ...api, queryTemplates: undefined, redirects: undefined });
+  expect(await proxies.get(vaultId, api.id)).toMatchObject({
+    ...{ kind: 'http', queryTemplates: undefined, redirects: undefined },
+  });
+});
+
 it('reads and changes no proxy of another account', async () => {
   const { proxies } = database.stores;
   const { vaultId: other } = await storeAccess(database, clock);

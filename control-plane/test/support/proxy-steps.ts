@@ -9,6 +9,7 @@ export interface TestProxy {
   readonly id: string;
   readonly name: string;
   readonly key: string;
+  readonly address: string;
   /** Sends one JSON-RPC request. */
   send(method: string, params?: object, id?: unknown): Promise<Answer>;
   /** Sends anything. */
@@ -38,7 +39,10 @@ export async function proxyOn({ running, admin }: ProxyOwner, settings: object =
   };
   const made = await admin('POST', '/api/proxies', { body });
   if (made.status !== 201) throw new Error(`no proxy was made: ${made.status} ${made.text}`);
-  const { proxy, key } = made.json as { proxy: { id: string; name: string }; key: string };
+  const { proxy, key } = made.json as {
+    proxy: { id: string; name: string; address: string };
+    key: string;
+  };
   const client = clientOf(running.url, { authorization: `Bearer ${key}` });
   const call: TestProxy['call'] = (method, options) => client(method, PROXY, options);
   const send: TestProxy['send'] = (method, params, id = 1) =>

@@ -64,7 +64,7 @@ export function createAnswerStreams(connect: buildConnector.connector, bounds: H
         const client = await pool.take(ended);
         let complete = false;
         try {
-          await transferAnswer(client, target.path, call, {
+          await transferAnswer(client, call.target ?? target.path, call, {
             bounds,
             take,
             last,

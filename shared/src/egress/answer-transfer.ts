@@ -38,9 +38,11 @@ export interface Target {
 
 /** A call whose answer is streamed. */
 export interface EgressStream {
-  readonly method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
+  readonly method: string;
   /** Absolute, `https` (or `http` to addresses that the operator permits), without userinfo. */
   readonly url: string;
+  /** From `/` on, for the request line as it is, instead of the URL's path and query in a URL parser's spelling. */
+  readonly target?: string;
   /** Without `host`, which comes from the URL, and without framing, which comes from the body. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;

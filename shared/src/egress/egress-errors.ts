@@ -69,7 +69,7 @@ const UNREACHABLE_CODES = /^(EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNO
 const CERTIFICATE_CODES = /^(?!ERR_SSL_|ERR_OSSL_|EPROTO|ERR_TLS_(?!CERT_))/;
 
 /** What the egress rules decide before a call is made is none of these. */
-type Unanswered = Exclude<CallFailure, 'address' | 'plain_http'>;
+type Unanswered = Exclude<CallFailure, 'address' | 'plain_http' | 'redirect'>;
 
 /** A word for why a streamed call got no head of an answer, without anything of its error, which may quote what was sent. */
 export function callFailureOf({ kind, cause }: EgressFailed): Unanswered {

@@ -26,14 +26,14 @@ export const WEBHOOK_ERRORS = {
   DESTINATION_NOT_ALLOWED: {
     statuses: [403],
     meaning:
-      'The credential may not be sent to that host by that scheme, or in that header, or the webhook may not call that address. The message names which, and so does a warning in the webhook’s log.',
+      'The credential may not be sent to that host by that scheme, or in that header or query parameter, or the webhook may not call that address. The message names which, and so does a warning in the webhook’s log.',
     remedy:
-      'A host or header: store it again with svault set NAME --allow-host HOST --allow-header HEADER; HOST means https, write http://HOST:PORT for plain http. An address that is not public, or plain http: the operator of the webhook names it in SV_EGRESS_ALLOW as well.',
+      'A host, header or parameter: store it again with svault set NAME --allow-host HOST --allow-header HEADER --allow-query NAME; HOST means https, write http://HOST:PORT for plain http. An address that is not public, or plain http: the operator of the webhook names it in SV_EGRESS_ALLOW as well.',
   },
   REQUEST_NOT_ALLOWED: {
     statuses: [403],
     meaning:
-      'The credential was stored with rules for what may be asked with it, and none of them allows this request, or the request could be read in two ways. The message says which.',
+      'The credential was stored with rules for what may be asked with it, and none of them allows this request, or the request could be read in two ways, or names the parameter that the credential goes into. The message says which.',
     remedy:
       'svault show NAME lists the rules; svault set NAME --allow-request RULE stores the credential again with others. A request with two readings is denied whatever the rules are: send it in its plain form.',
   },
@@ -139,7 +139,7 @@ export const WEBHOOK_ERRORS = {
   UPSTREAM_ERROR: {
     statuses: [502],
     meaning:
-      'The service behind a proxy gave no answer. The message names its host and why: its name did not resolve, it refused the connection, its certificate does not verify, the connection was cut.',
+      'The service behind a proxy gave no answer. The message names its host and why: its name did not resolve, it refused the connection, its certificate does not verify, the connection was cut, its redirects could not be followed.',
     remedy:
       'Check the proxy’s upstreamUrl with svault proxies list --format wide, and call it from the machine of the webhook.',
   },

@@ -124,3 +124,31 @@ describe('the header of a marker', () => {
     expect(at({ [name]: '${TOKEN}' }, [name])).toEqual({ cause: 'template' });
   });
 });
+
+describe('a proxy of an HTTP API', () => {
+  const settings = { allowedHosts: ['api.test'], allowedHeaders: ['authorization'] };
+  const config = { upstreamUrl: 'https://api.test/v1', headerTemplates: {}, kind: 'http' as const };
+
+  it('may put the credential into the parameters that are sealed with it, compared with letter case', () => {
+    const of = (queryTemplates: Record<string, string>, allowedQuery?: readonly string[]) =>
+      destinationProblem({ ...config, queryTemplates }, { ...settings, allowedQuery });
+    expect(of({ key: '${TOKEN}', v: '1' }, ['key'])).toBeUndefined();
+    expect(of({ v: '1' })).toBeUndefined();
+    for (const [name, allowed] of [
+      ['key', undefined],
+      ['key', []],
+      ['Key', ['key']],
+    ] as const)
+      expect(of({ [name]: 'a ${BASIC:b}' }, allowed)).toEqual({ cause: 'parameter', parameter: name });
+  });
+
+  it.each([
+    [{ upstreamUrl: 'https://api.test/v1?a=b' }, 'url'],
+    [{ queryTemplates: {} }, 'template'],
+    [{ queryTemplates: { 'a&b': '1' } }, 'template'],
+    [{ queryTemplates: { a: 'ä' } }, 'template'],
+    [{ kind: undefined, queryTemplates: { a: '1' } }, 'template'],
+  ])('of a row that was changed to %j has the problem %s', (more, cause) => {
+    expect(destinationProblem({ ...config, ...more }, settings)).toEqual({ cause });
+  });
+});

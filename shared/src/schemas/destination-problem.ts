@@ -1,6 +1,7 @@
 import { markersIn } from '../proxy-headers.ts';
 import { isAllowedDestination } from '../allowed-hosts.ts';
-import { areHeaderTemplates, parseOutgoingUrl } from './destinations.ts';
+import { credentialHeaders, fitsSigning, isAwsSigning } from './aws-signing.ts';
+import { areHeaderTemplates, areQueryTemplates, parseOutgoingUrl } from './destinations.ts';
 import type { DestinationProblem } from './proxy-failure.ts';
 import type { ProxyConfig } from './storage.ts';
 
@@ -11,15 +12,26 @@ import type { ProxyConfig } from './storage.ts';
  * @returns undefined if it may
  */
 export function destinationProblem(
-  config: Pick<ProxyConfig, 'upstreamUrl' | 'headerTemplates'>,
-  settings: { readonly allowedHosts: readonly string[]; readonly allowedHeaders: readonly string[] },
+  config: Pick<ProxyConfig, 'upstreamUrl' | 'headerTemplates' | 'kind' | 'queryTemplates' | 'signing'>,
+  settings: {
+    readonly allowedHosts: readonly string[];
+    readonly allowedHeaders: readonly string[];
+    readonly allowedQuery?: readonly string[] | undefined;
+  },
 ): DestinationProblem | undefined {
+  const { queryTemplates, signing } = config;
   const url = parseOutgoingUrl(config.upstreamUrl);
-  if (url === undefined) return { cause: 'url' };
+  if (url === undefined || (config.kind === 'http' && url.search !== '')) return { cause: 'url' };
   if (!areHeaderTemplates(config.headerTemplates)) return { cause: 'template' };
+  if (queryTemplates !== undefined && !(config.kind === 'http' && areQueryTemplates(queryTemplates)))
+    return { cause: 'template' };
+  if (signing !== undefined && !(isAwsSigning(signing) && fitsSigning(config))) return { cause: 'signing' };
   if (!isAllowedDestination(url, settings.allowedHosts)) return { cause: 'host' };
-  const templates = Object.entries(config.headerTemplates);
   const allowed = new Set(settings.allowedHeaders.map((name) => name.toLowerCase()));
-  const stray = templates.find(([name, value]) => markersIn(value) > 0 && !allowed.has(name.toLowerCase()));
-  return stray && { cause: 'header', header: stray[0].toLowerCase() };
+  const header = credentialHeaders(config).find((name) => !allowed.has(name));
+  if (header !== undefined) return { cause: 'header', header };
+  const parameter = Object.entries(queryTemplates ?? {}).find(
+    ([name, value]) => markersIn(value) > 0 && settings.allowedQuery?.includes(name) !== true,
+  );
+  return parameter && { cause: 'parameter', parameter: parameter[0] };
 }

@@ -57,6 +57,45 @@ export const headerTemplatesSchema = z
   .refine((templates) => Object.keys(templates).length <= MAX_TEMPLATES, `at most ${MAX_TEMPLATES} templates`)
   .refine(hasDistinctNames, 'header names compare without case, each may stand once');
 
+/** RFC 3986 section 2.3: written the same in every query. */
+const QUERY_NAME = /^[A-Za-z0-9\-._~]{1,128}$/;
+/** PROTOCOL.md section 5.8. */
+const MAX_QUERY_TEMPLATES = 5;
+const MAX_QUERY_TEMPLATE_CHARACTERS = 512;
+
+const queryNameSchema = z
+  .string()
+  .regex(QUERY_NAME, 'not 1 to 128 of A-Z a-z 0-9 - . _ ~, as the name of a query parameter must be');
+export const allowedQuerySchema = z.array(queryNameSchema).min(1).max(MAX_QUERY_TEMPLATES);
+
+/** PROTOCOL.md section 5.8: the parameters that a proxy adds to a query; the credential replaces the markers. */
+export const queryTemplatesSchema = z
+  .record(
+    queryNameSchema,
+    z.string().max(MAX_QUERY_TEMPLATE_CHARACTERS).regex(FIELD_VALUE, 'not printable ASCII'),
+  )
+  .refine((templates) => {
+    const count = Object.keys(templates).length;
+    return count >= 1 && count <= MAX_QUERY_TEMPLATES;
+  }, `1 to ${MAX_QUERY_TEMPLATES} templates`);
+
+/** Whether {@link queryTemplatesSchema} takes a value, at a fraction of its cost. */
+export function areQueryTemplates(value: unknown): value is Readonly<Record<string, string>> {
+  if (!isObject(value)) return false;
+  const templates = Object.entries(value);
+  return (
+    templates.length >= 1 &&
+    templates.length <= MAX_QUERY_TEMPLATES &&
+    templates.every(
+      ([name, template]) =>
+        QUERY_NAME.test(name) &&
+        typeof template === 'string' &&
+        template.length <= MAX_QUERY_TEMPLATE_CHARACTERS &&
+        FIELD_VALUE.test(template),
+    )
+  );
+}
+
 /** Whether {@link headerTemplatesSchema} takes a value, at a fraction of its cost: asked at each proxied call. */
 export function areHeaderTemplates(value: unknown): value is Readonly<Record<string, string>> {
   if (!isObject(value)) return false;

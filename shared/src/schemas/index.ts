@@ -29,10 +29,12 @@ export { allowedHostFor, isAllowedDestination, isAllowedHost } from '../allowed-
 export {
   allowedHeadersSchema,
   allowedHostsSchema,
+  allowedQuerySchema,
   headerNameSchema,
   headerTemplatesSchema,
   isForbiddenTemplateHeader,
   outgoingUrlSchema,
+  queryTemplatesSchema,
 } from './destinations.ts';
 export { isHeaderName } from '../proxy-headers.ts';
 export type { ErrorBody } from './members.ts';
@@ -71,6 +73,8 @@ export type {
   StorageOperationName,
   TokenMetadata,
 } from './storage.ts';
+export { awsSigningSchema, credentialHeaders, fitsSigning } from './aws-signing.ts';
+export type { AwsSigning } from './aws-signing.ts';
 export { destinationProblem } from './destination-problem.ts';
 export { callFailureText, proxyFailureSchema, proxyFailureText } from './proxy-failure.ts';
 export type { CallFailure, DestinationProblem, ProxyFailure } from './proxy-failure.ts';

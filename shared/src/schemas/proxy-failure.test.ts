@@ -47,6 +47,35 @@ describe('the text of a proxied call that the webhook refused', () => {
   });
 });
 
+describe('the text of a refused call of an HTTP API', () => {
+  const of = (cause: string, more: object = {}): string =>
+    proxyFailureText(proxyFailureSchema.parse({ cause, ...more }), {
+      upstreamUrl: 'https://maps.test/v1',
+      serviceName: 'maps',
+      headerTemplates: {},
+      queryTemplates: { key: '${TOKEN}', v: '1' },
+    });
+
+  it('names the parameter that is not allowed and the command that allows it', () => {
+    const text =
+      'Parameter `key` is not an allowed query parameter of `maps`. Its owner runs `svault set maps --allow-host maps.test --allow-query key`, which replaces the allowed hosts and asks for the secret again.';
+    expect([
+      of('parameter', { parameter: 'key' }),
+      of('parameter', { parameter: '<b>' }),
+      of('parameter'),
+    ]).toEqual([text, text, text]);
+  });
+
+  it('says what is wrong with the request, or with the webhook’s configuration', () => {
+    expect(of('query_parameter')).toContain('names the parameter that the credential goes into');
+    expect(of('path_dot_segment')).toContain('dot segment');
+    expect(of('kind')).toContain('another kind of request');
+    expect(of('redirect')).toBe(
+      'The webhook could not follow a redirect of maps.test: it leads too far, to an address that may not be called, or to no answer.',
+    );
+  });
+});
+
 describe('the text of a call that failed', () => {
   it('names the host, without user, path and query, and why', () => {
     expect(callFailureText('dns', 'https://api.test/mcp?a=b')).toBe(

@@ -21,13 +21,15 @@ const LOWER_CASE_NAMES = new Set(SECRET_FIELD_NAMES.map((name) => name.toLowerCa
 
 /**
  * The first member of a storage operation that has a secret's name, at any depth; undefined if there is none.
- * Header names in the operation's own `headerTemplates` are exempt: there a name is data.
+ * Names in the operation's own `headerTemplates` and `queryTemplates` are exempt: there a name is data.
  * @param operation one operation, not a batch
  */
 export function secretFieldIn(operation: unknown): string | undefined {
   if (!isObject(operation)) return anySecretName(operation);
-  const { headerTemplates, ...others } = operation;
-  const templates = isObject(headerTemplates) ? Object.values(headerTemplates) : headerTemplates;
+  const { headerTemplates, queryTemplates, ...others } = operation;
+  const templates = [headerTemplates, queryTemplates].map((named) =>
+    isObject(named) ? Object.values(named) : named,
+  );
   return anySecretName(others) ?? anySecretName(templates);
 }
 

@@ -104,9 +104,11 @@ describe('secret names', () => {
     }
   });
 
-  it('are allowed as header names of the operation, and nowhere deeper', () => {
+  it('are allowed as names of headers and parameters of the operation, and nowhere deeper', () => {
     expect(secretFieldIn({ ...PUT, headerTemplates: { Secret: '${TOKEN}', password: 'x' } })).toBeUndefined();
+    expect(secretFieldIn({ ...PUT, queryTemplates: { secret: '${TOKEN}' } })).toBeUndefined();
     expect(secretFieldIn({ ...PUT, headerTemplates: { 'x-a': { secret: 1 } } })).toBe('secret');
+    expect(secretFieldIn({ ...PUT, queryTemplates: { a: { secret: 1 } } })).toBe('secret');
     expect(secretFieldIn({ op: 'x', detail: { headerTemplates: { secret: 1 } } })).toBe('secret');
     expect(secretFieldIn({ op: 'x', secretName: 1, values: [1, 'secret'] })).toBeUndefined();
   });

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { byteLength } from '../byte-length.ts';
 import { requestRulesSchema } from '../request-rules/rules-schema.ts';
-import { headerTemplatesSchema, outgoingUrlSchema } from './destinations.ts';
+import { headerTemplatesSchema, outgoingUrlSchema, queryTemplatesSchema } from './destinations.ts';
+import { type Signable, awsSigningSchema, fitsSigning } from './aws-signing.ts';
 import {
   cursorSchema,
   idSchema,
@@ -24,6 +25,7 @@ export const tokenMetadataSchema = z.object({
   delivery: z.enum(DELIVERY),
   allowedHosts: z.array(z.string()),
   allowedHeaders: z.array(z.string()),
+  allowedQuery: z.array(z.string()).optional(),
   requests: requestRulesSchema.optional(),
   /** The record holds no secret. */
   empty: z.boolean(),
@@ -45,10 +47,28 @@ const proxyConfigMembers = {
   serviceName: serviceNameSchema,
   upstreamUrl: outgoingUrlSchema,
   headerTemplates: headerTemplatesSchema,
+  /** What is called through it (PROTOCOL.md section 5.8); absent: a server of MCP. */
+  kind: z.literal('http').optional(),
+  queryTemplates: queryTemplatesSchema.optional(),
+  /** Of the upstream to other origins; absent: they are answers like any other. */
+  redirects: z.literal('follow-without-credential').optional(),
+  /** Calls are signed with the credential (PROTOCOL.md section 5.9), which is in no template then. */
+  signing: awsSigningSchema.optional(),
 };
+type OfHttpApi = Readonly<Partial<Record<'redirects', unknown>>> & Signable;
+const fitsItsKind = ({ kind, queryTemplates, redirects, upstreamUrl }: OfHttpApi): boolean =>
+  kind === 'http' ? !upstreamUrl.includes('?') : queryTemplates === undefined && redirects === undefined;
+const OF_ITS_KIND =
+  'queryTemplates and redirects are for kind http, whose upstreamUrl has no query, as requests add theirs';
+
+const OF_SIGNING =
+  'signing is for kind http, beside no template with a marker, and names region and service where the host does not';
 
 /** PROTOCOL.md section 5.3: a proxy's configuration as the webhook keeps it. */
-export const proxyConfigSchema = z.object({ ...proxyConfigMembers, version: versionSchema });
+export const proxyConfigSchema = z
+  .object({ ...proxyConfigMembers, version: versionSchema })
+  .refine(fitsItsKind, OF_ITS_KIND)
+  .refine(fitsSigning, OF_SIGNING);
 export type ProxyConfig = z.infer<typeof proxyConfigSchema>;
 
 const eventMembers = {
@@ -109,7 +129,10 @@ export const storageOperationSchema = z.discriminatedUnion('op', [
     serviceName: serviceNameSchema,
     ifVersion: ifVersionSchema.optional(),
   }),
-  z.object({ op: z.literal('proxies.put'), ...proxyConfigMembers, ifVersion: ifVersionSchema.optional() }),
+  z
+    .object({ op: z.literal('proxies.put'), ...proxyConfigMembers, ifVersion: ifVersionSchema.optional() })
+    .refine(fitsItsKind, OF_ITS_KIND)
+    .refine(fitsSigning, OF_SIGNING),
   z.object({ op: z.literal('proxies.get'), proxyId: idSchema }),
   z.object({ op: z.literal('proxies.list'), ...listPage }),
   z.object({ op: z.literal('proxies.delete'), proxyId: idSchema, ifVersion: ifVersionSchema.optional() }),

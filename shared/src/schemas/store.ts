@@ -2,7 +2,12 @@ import * as z from 'zod';
 import { requestRulesSchema } from '../request-rules/rules-schema.ts';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
 import { isShortSecret } from '../short-secret.ts';
-import { allowedHeadersSchema, allowedHostsSchema, outgoingUrlSchema } from './destinations.ts';
+import {
+  allowedHeadersSchema,
+  allowedHostsSchema,
+  allowedQuerySchema,
+  outgoingUrlSchema,
+} from './destinations.ts';
 import { secretSchema, serviceNameSchema, settingSchema, timeSchema, versionSchema } from './members.ts';
 import { minterSchema } from './minter.ts';
 import { recipientSchema } from './recipient.ts';
@@ -31,6 +36,8 @@ export type Provider = z.infer<typeof providerSchema>;
 const restrictions = {
   allowedHosts: allowedHostsSchema.optional(),
   allowedHeaders: allowedHeadersSchema.optional(),
+  /** Parameters of a query that may have the marker. Default: none. */
+  allowedQuery: allowedQuerySchema.optional(),
   requests: requestRulesSchema.optional(),
   delivery: z.enum(DELIVERY).optional(),
   recipients: z.array(recipientSchema).min(1).max(20).optional(),

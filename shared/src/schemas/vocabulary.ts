@@ -22,6 +22,8 @@ export const CAPABILITIES = [
   'github-app',
   'sealed-delivery',
   'request-rules',
+  'http-proxy',
+  'aws-sigv4',
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 

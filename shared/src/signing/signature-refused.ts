@@ -24,6 +24,7 @@ export const SIGNATURE_REFUSAL_REASONS = [
   'component_missing',
   'content_not_covered',
   'ticket_not_covered',
+  'target_not_covered',
   'field_missing',
   'field_repeated',
   'field_value',

@@ -1,4 +1,5 @@
 import { constantTimeEqual } from '../bytes.ts';
+import { HTTP_TARGET_HEADER } from '../http-target.ts';
 import { verifyContentDigest } from './content-digest.ts';
 import { hmacSha256, isRequestKeyLength } from './hmac.ts';
 import { type SignedMessage, type HeaderPairs, fieldValues } from './message.ts';
@@ -98,6 +99,8 @@ function checkCoverage(message: SignedMessage, covered: readonly string[]): void
   checkBodyCoverage(message, covered);
   if (fieldValues(message.headers, 'sv-ticket').length > 0 && !covered.includes('sv-ticket'))
     refuse('ticket_not_covered');
+  if (fieldValues(message.headers, HTTP_TARGET_HEADER).length > 0 && !covered.includes(HTTP_TARGET_HEADER))
+    refuse('target_not_covered');
 }
 
 function checkBodyCoverage({ body }: SignedMessage, covered: readonly string[]): void {

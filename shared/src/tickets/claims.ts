@@ -39,8 +39,8 @@ export interface StoreTicket extends CommonClaims {
 /** Uses a credential at `/v1/proxy`. */
 export interface ProxyTicket extends CommonClaims {
   readonly op: 'proxy';
-  /** The agent's method. */
-  readonly htm: ProxyMethod;
+  /** The agent's method, as {@link isHttpMethod} takes it; for a proxy of MCP one of `MCP_METHODS`. */
+  readonly htm: string;
   /** The proxy's id. */
   readonly prx: string;
 }
@@ -48,9 +48,15 @@ export interface ProxyTicket extends CommonClaims {
 export type TicketClaims = CredentialTicket | StoreTicket | ProxyTicket;
 export type TicketFor<Op extends TicketOp> = Extract<TicketClaims, { readonly op: Op }>;
 
-/** PROTOCOL.md section 4, `htm`. */
-export const PROXY_METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const;
-export type ProxyMethod = (typeof PROXY_METHODS)[number];
+/** PROTOCOL.md section 4, `htm`: what a proxy of MCP may be called with. */
+export const MCP_METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const;
+type McpMethod = (typeof MCP_METHODS)[number];
+export const isMcpMethod = (text: string): text is McpMethod => MCP_METHODS.some((method) => method === text);
+
+const HTTP_METHOD = /^(?!CONNECT$|TRACE$)[A-Z][A-Z-]{0,19}$/;
+
+/** PROTOCOL.md section 5.8: whether a proxy of an HTTP API may be called with this method. */
+export const isHttpMethod = (text: string): boolean => HTTP_METHOD.test(text);
 
 /** PROTOCOL.md section 4: the longest `exp - iat`. */
 export const MAX_LIFETIME_SECONDS: Readonly<Record<TicketOp, number>> = {

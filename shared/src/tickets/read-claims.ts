@@ -1,6 +1,6 @@
 import { isObject } from '../json.ts';
 import { isServiceName } from '../service-name.ts';
-import { PROXY_METHODS, MAX_LIFETIME_SECONDS, TICKET_SKEW_SECONDS } from './claims.ts';
+import { MAX_LIFETIME_SECONDS, TICKET_SKEW_SECONDS, isHttpMethod } from './claims.ts';
 import type { TicketFor, TicketOp, ProxyTicket, StoreTicket, CredentialTicket } from './claims.ts';
 import { type TicketRefusalReason, TicketRefused } from './ticket-refused.ts';
 
@@ -88,8 +88,12 @@ function readStore(common: Common, claims: Claims): StoreTicket {
 }
 
 function readProxy(common: Common, claims: Claims): ProxyTicket {
-  const htm = PROXY_METHODS.find((method) => method === claims['htm']) ?? refuse('method');
-  return { ...common, op: 'proxy', htm, prx: text(claims['prx'], isIdLike, 'proxy') };
+  return {
+    ...common,
+    op: 'proxy',
+    htm: text(claims['htm'], isHttpMethod, 'method'),
+    prx: text(claims['prx'], isIdLike, 'proxy'),
+  };
 }
 
 function isIdLike(value: string): boolean {

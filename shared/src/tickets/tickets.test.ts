@@ -71,6 +71,13 @@ describe('a ticket', () => {
     ]);
   });
 
+  it('for a proxy names any method but CONNECT and TRACE', () => {
+    const named = (htm: string): string => outcome(issueTicket({ ...PROXY, htm }, KEY), policyFor('proxy'));
+    for (const htm of ['GET', 'PATCH', 'M-SEARCH', 'A'.repeat(20)]) expect(named(htm)).toBe('accepted');
+    for (const htm of ['CONNECT', 'TRACE', 'get', '-A', 'G T', 'G1', 'A'.repeat(21), ''])
+      expect([htm, named(htm)]).toEqual([htm, 'method']);
+  });
+
   it('has exactly three header members, and its header is cached by key id', () => {
     const headerOf = (id: string): unknown => {
       const [header = ''] = issueTicket(STORE, { ...KEY, id }).split('.');

@@ -19,6 +19,7 @@ requirement_of() {
     component_malformed) printf SIG-25 ;;
     content_not_covered) printf SIG-02 ;;
     ticket_not_covered) printf SIG-10 ;;
+    target_not_covered) printf HTP-08 ;;
     field_missing) printf SIG-20 ;;
     field_repeated) printf SIG-21 ;;
     query) printf SIG-18 ;;
@@ -108,6 +109,8 @@ tampered() { request_vector "$1" "$2"; }     # a signed request was changed on i
 begin; accept 'with a body'
 begin; no_body; TARGET=/v1/health; accept 'without a body'
 begin; TARGET=/v1/proxy; add_field sv-ticket 'aaaa.bbbb.cccc'; COMPONENTS+=' "sv-ticket"'; accept 'sv-ticket covered'
+begin; TARGET=/v1/proxy; add_field sv-target "/a%2Fb?c='d'&e=%zz"; COMPONENTS+=' "sv-target"'; accept 'sv-target covered'
+begin; TARGET=/v1/proxy; add_field sv-target ''; COMPONENTS+=' "sv-target"'; accept 'an empty sv-target covered'
 begin; add_field x-request-id '7f3a'; COMPONENTS+=' "x-request-id"'; accept 'an extra field covered'
 begin; add_field x-forwarded-for '192.0.2.1'; accept 'an extra field not covered'
 begin; AUTHORITY=hook.example:8443; accept 'an authority with a port'
@@ -174,6 +177,8 @@ begin; COMPONENTS=${COMPONENTS/'"@query" '/}; refuse component_missing '@query n
 begin; COMPONENTS=${COMPONENTS/' "content-type"'/}; refuse content_not_covered 'content-type not covered'
 begin; COMPONENTS=${COMPONENTS/' "content-digest"'/}; refuse content_not_covered 'content-digest not covered'
 begin; add_field sv-ticket 'aaaa.bbbb.cccc'; refuse ticket_not_covered 'sv-ticket not covered'
+begin; add_field sv-target '/a'; refuse target_not_covered 'sv-target not covered'
+begin; add_field sv-target ''; refuse target_not_covered 'an empty sv-target not covered'
 begin; COMPONENTS+=' "@path"'; refuse component_repeated 'a component twice'
 begin; COMPONENTS=${COMPONENTS/content-type/Content-Type}; BREAKS=SIG-24; refuse component_unknown 'a component in capitals'
 begin; COMPONENTS+=' "@target-uri"'; refuse component_unknown 'a derived component that is not in the profile'

@@ -148,7 +148,7 @@ begin; MORE+=',"cnf":"NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"'; refuse conf
 begin; store '"ifv":-1'; refuse if_version 'a negative version'
 begin; store '"ifv":"0"'; refuse if_version 'a version as a string'
 begin; proxy '"prx":"prx_1"'; refuse method 'no method'
-begin; proxy '"htm":"PUT","prx":"prx_1"'; refuse method 'another method'
+begin; proxy '"htm":"TRACE","prx":"prx_1"'; refuse method 'another method'
 begin; proxy '"htm":"post","prx":"prx_1"'; refuse method 'a method in small letters'
 begin; proxy '"htm":"POST"'; refuse proxy 'no proxy'
 close_file

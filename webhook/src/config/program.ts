@@ -17,4 +17,6 @@ export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'github-app',
   'sealed-delivery',
   'request-rules',
+  'http-proxy',
+  'aws-sigv4',
 ];

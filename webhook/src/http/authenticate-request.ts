@@ -11,15 +11,14 @@ import {
 } from '@svault/shared';
 import type { CountedLog } from '@svault/server-kit/counted-log';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import { readBody, rejectByHead } from '@svault/server-kit/raw-body';
+import { type BodyBounds, readBody, rejectByHead } from '@svault/server-kit/raw-body';
 import type { BindingReader } from '../binding/binding.ts';
 import { signatureInvalid } from '../errors.ts';
 import type { ClaimOnce, ClaimOutcome, VerifiedRequest } from '../replay/claim-once.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
 import { createSignedMessageReader } from './signed-message.ts';
 
-interface ReceiveOptions {
-  readonly maxBytes: number;
+interface ReceiveOptions extends Pick<BodyBounds, 'coding' | 'maxBytes'> {
   /** Rejects the former key, for a rotation: it must be signed with the current one. */
   readonly refuseFormerKey?: boolean;
 }
@@ -79,11 +78,11 @@ export function createRequestAuthentication(deps: {
   };
 
   const verify = async (req: IncomingMessage, options: ReceiveOptions) => {
-    const { maxBytes, refuseFormerKey = false } = options;
-    rejectByHead(req, { maxBytes });
+    const { refuseFormerKey = false, ...bounds } = options;
+    rejectByHead(req, bounds);
     const head = readMessage(req, NO_BODY);
     const { parsed, request } = orRefuse(req, () => verifyHead(head, refuseFormerKey));
-    const body = await readBody(req, { maxBytes, sender: 'known' });
+    const body = await readBody(req, { ...bounds, sender: 'known' });
     orRefuse(req, () => verifySignatureBody({ ...head, body }, parsed));
     /** In an open transaction, so that the claim is durable with what the request is for. */
     const claimNow = (): ClaimOutcome => claimOnce.request(request);
@@ -92,7 +91,7 @@ export function createRequestAuthentication(deps: {
       const outcome = await commit.run(claimNow);
       if (outcome !== 'claimed') throw refuse(req, outcome);
     };
-    return { keyId: request.keyId, fields: head.headers, body, claimNow, claim };
+    return { keyId: request.keyId, fields: head.headers, covered: parsed.covered, body, claimNow, claim };
   };
 
   return {

@@ -1,4 +1,12 @@
-import type { HeaderPairs, ProxyTicket } from '@svault/shared';
+import {
+  type HeaderPairs,
+  type ProxyTicket,
+  isMcpMethod,
+  namesParameter,
+  targetProblem,
+  upstreamTarget,
+  withQuery,
+} from '@svault/shared';
 import {
   type HttpRequest,
   type RequestRule,
@@ -9,16 +17,19 @@ import {
 import {
   type DestinationProblem,
   type ProxyConfig,
+  type ProxyFailure,
   allowedHostFor,
   destinationProblem,
   proxyFailureText,
 } from '@svault/shared/schemas';
 import { ApiError } from '../errors.ts';
 import type { OpenRecord } from '../vault/vault.ts';
+import { NotSignable, type UnsignedRequest, unsignedRequest } from './aws-request.ts';
 import { upstreamFields } from './inject.ts';
 
-/** What the rules of a record say about a call; nothing where it has none. */
+/** What may be sent of a call, and what the rules of a record say about it; nothing where it has none. */
 export interface AllowedCall {
+  readonly sent: UnsignedRequest;
   /** For the log. Of the path the pattern that allowed it: the path itself could hold what no log should. */
   readonly rule?: Pick<Allowed, 'path' | 'tool'>;
   /** Of the tools that the answer lists, which may be handed on; absent: all. */
@@ -26,24 +37,55 @@ export interface AllowedCall {
 }
 type Allowed = Extract<RequestVerdict, { readonly allowed: true }>;
 
+/** Of an agent, as the control plane sent it. */
+export interface RequestedCall {
+  readonly ticket: ProxyTicket;
+  /** What follows the upstream's URL, for a proxy of an HTTP API, and for no other (PROTOCOL.md section 5.8). */
+  readonly target: string | undefined;
+  /** As received. */
+  readonly fields: HeaderPairs;
+  /** Byte for byte; empty if there is none. */
+  readonly body: Uint8Array;
+}
+
 /**
- * Asks what is sealed with the record whether the call may be made (PROTOCOL.md sections 5.6 and 5.7).
+ * Asks what is sealed with the record whether the call may be made (PROTOCOL.md sections 5.6 to 5.8).
  * @throws ApiError DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED
  */
 export function mustAllowCall(
-  call: { readonly ticket: ProxyTicket; readonly fields: HeaderPairs; readonly body: Uint8Array },
+  call: RequestedCall,
   config: ProxyConfig,
   { settings }: OpenRecord,
 ): AllowedCall {
   const problem = destinationProblem(config, settings);
   if (problem !== undefined) throw destinationNotAllowed(problem, config);
-  if (settings.requests === undefined) return {};
+  mustBeOfItsKind(call, config);
+  const sent = config.signing === undefined ? call : withoutSignature(call, config);
+  if (settings.requests === undefined) return { sent };
   const rules = compiledRules(settings.requests);
-  const request = requestOf(call, config);
+  const request = requestOf({ ...call, fields: sent.fields, body: sent.body }, config);
   const verdict = rules.decide(request);
-  if (!verdict.allowed) throw requestNotAllowed(verdict, config);
+  if (!verdict.allowed) throw requestNotAllowed({ cause: verdict.reason, tool: verdict.tool }, config);
   const { allowed: _allowed, listsTools, ...rule } = verdict;
-  return { rule, ...(listsTools === true && { showsTool: rules.toolsShownAt(request) }) };
+  return { sent, rule, ...(listsTools === true && { showsTool: rules.toolsShownAt(request) }) };
+}
+
+function mustBeOfItsKind({ ticket, target }: RequestedCall, config: ProxyConfig): void {
+  const { kind, upstreamUrl, queryTemplates = {} } = config;
+  if ((kind === 'http') !== (target !== undefined) || (kind === undefined && !isMcpMethod(ticket.htm)))
+    throw destinationNotAllowed({ cause: 'kind' }, config);
+  if (target === undefined) return;
+  const isTaken = Object.keys(queryTemplates).some((name) => namesParameter(target, name));
+  const cause = targetProblem(target, upstreamUrl) ?? (isTaken && 'query_parameter');
+  if (cause !== false) throw requestNotAllowed({ cause }, config);
+}
+
+function withoutSignature(call: RequestedCall, config: ProxyConfig): UnsignedRequest {
+  try {
+    return unsignedRequest(call, call.target ?? '');
+  } catch (error) {
+    throw error instanceof NotSignable ? requestNotAllowed({ cause: error.problem }, config) : error;
+  }
 }
 
 /** By the settings of records, which are kept while these are used. */
@@ -58,22 +100,23 @@ function compiledRules(requests: readonly RequestRule[]): RequestRules {
 }
 
 /** What would be sent, but for the credential, on which no rule depends. */
-function requestOf(
-  { ticket, fields, body }: Parameters<typeof mustAllowCall>[0],
-  { upstreamUrl, headerTemplates }: ProxyConfig,
-): HttpRequest {
+function requestOf({ ticket, target, fields, body }: RequestedCall, config: ProxyConfig): HttpRequest {
+  const { upstreamUrl, headerTemplates, queryTemplates = {} } = config;
   const origin = new URL(upstreamUrl);
   return {
     origin,
     method: ticket.htm,
-    target: `${origin.pathname}${origin.search}`,
-    fields: upstreamFields(fields, Object.entries(headerTemplates)),
+    target:
+      target === undefined
+        ? `${origin.pathname}${origin.search}`
+        : withQuery(upstreamTarget(upstreamUrl, target), Object.entries(queryTemplates)),
+    fields: upstreamFields(fields, Object.entries(headerTemplates), config),
     body,
   };
 }
 
 function requestNotAllowed(
-  { reason: cause, tool }: Extract<RequestVerdict, { readonly allowed: false }>,
+  { cause, tool }: Pick<ProxyFailure, 'cause'> & { readonly tool?: string | undefined },
   config: ProxyConfig,
 ): ApiError {
   return new ApiError('REQUEST_NOT_ALLOWED', proxyFailureText({ cause }, config), {
@@ -93,5 +136,6 @@ export function destinationNotAllowed(problem: DestinationProblem, config: Proxy
 
 function missingIn(problem: DestinationProblem, { upstreamUrl }: ProxyConfig): string | undefined {
   if (problem.cause === 'host') return allowedHostFor(new URL(upstreamUrl));
+  if (problem.cause === 'parameter') return problem.parameter;
   return problem.cause === 'header' ? problem.header : undefined;
 }

@@ -9,6 +9,7 @@ import {
 } from '@svault/shared/egress';
 import { callFailureText } from '@svault/shared/schemas';
 import { ApiError } from '../errors.ts';
+import { RedirectFailed, isFollowable, streamFollowing } from './follow-redirects.ts';
 
 /** The head of an upstream's answer. */
 export type UpstreamAnswer = AnswerHead;
@@ -18,6 +19,8 @@ export type UpstreamCall = Omit<EgressStream, 'headTimeoutMs' | 'idleTimeoutMs' 
   readonly waitedMs: number;
   /** Aborted when the caller has disconnected. */
   readonly signal: EndSignal;
+  /** To other origins, without the credential. */
+  readonly followsRedirects?: boolean;
 };
 
 interface Timeouts {
@@ -47,15 +50,23 @@ export function createForward(deps: {
    * @throws ApiError DESTINATION_NOT_ALLOWED (nothing was called), UPSTREAM_ERROR, UPSTREAM_TIMEOUT, all before `take`
    *   was called
    */
-  return async ({ waitedMs, ...call }: UpstreamCall, scrub: Scrub, take: TakeAnswer): Promise<void> => {
+  return async (upstreamCall: UpstreamCall, scrub: Scrub, take: TakeAnswer): Promise<void> => {
+    const { waitedMs, followsRedirects = false, ...request } = upstreamCall;
+    const headTimeoutMs = headTimeLeft(timeouts, waitedMs);
+    const call = { ...request, headTimeoutMs, idleTimeoutMs: timeouts.idleMs };
     let begun = false;
+    const answerOf = ({ status, fields }: AnswerHead): AnswerHead => ({
+      status,
+      fields: scrub(answerFieldsThatTravel(fields)),
+    });
+    const begin: TakeAnswer = (head) => {
+      const taker = take(head);
+      begun = true;
+      return taker;
+    };
     try {
-      const times = { headTimeoutMs: headTimeLeft(timeouts, waitedMs), idleTimeoutMs: timeouts.idleMs };
-      await egress.stream({ ...call, ...times }, ({ status, fields }) => {
-        const taker = take({ status, fields: scrub(answerFieldsThatTravel(fields)) });
-        begun = true;
-        return taker;
-      });
+      if (followsRedirects && isFollowable(call)) await streamFollowing(egress, call, answerOf, begin);
+      else await egress.stream(call, (head) => begin(answerOf(head)));
     } catch (error) {
       if (begun || call.signal.aborted) return;
       throw refusalOf(error, call.url);
@@ -71,6 +82,11 @@ export const headTimeLeft = ({ headMs }: Pick<Timeouts, 'headMs'>, waitedMs: num
 
 /** Has no `cause`: the error of a broken answer quotes it, and so the credential that the upstream may echo. */
 function refusalOf(error: unknown, upstreamUrl: string): unknown {
+  if (error instanceof RedirectFailed)
+    return new ApiError('UPSTREAM_ERROR', callFailureText('redirect', upstreamUrl), {
+      reason: `redirect: ${error.message}`,
+      details: { cause: 'redirect' },
+    });
   const failed = failedCallOf(error);
   if (failed === undefined) return error;
   const { code, cause } = failed;

@@ -1,38 +1,44 @@
 import {
+  type AwsScope,
   type EndSignal,
   type HeaderPairs,
   type ProxyTicket,
+  awsScope,
   fillMarkers,
+  httpRequestFieldsThatTravel,
   isFieldValue,
   isShortSecret,
   markersIn,
   requestFieldsThatTravel,
+  upstreamTarget,
   withInjectedFields,
+  withQuery,
 } from '@svault/shared';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import type { CurrentCredential } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
+import { type AwsKeys, awsKeysIn } from './aws-keys.ts';
 import type { UpstreamCall } from './forward.ts';
 
 /** Of all templates together: no credential needs more, and each marker repeats the credential. */
 const MAX_CHARACTERS = 128 * 1024;
+/** No server takes a longer request line. */
+const MAX_QUERY_CHARACTERS = 16 * 1024;
 
 type Headers = ReadonlyMap<string, string>;
+type Templates = Readonly<Record<string, string>>;
+/** Names and values as they are, not encoded yet. */
+type Parameters = readonly (readonly [name: string, value: string])[];
 
 /**
  * Fills the markers of the templates with the credential (PROTOCOL.md section 5.6).
  *
  * @returns values by lower-case names; undefined if one is no legal field value, or all together are too long
  */
-export function injectToken(
-  headerTemplates: Readonly<Record<string, string>>,
-  token: string,
-): Headers | undefined {
-  const templates = Object.entries(headerTemplates);
-  const characters = templates.map(([, value]) => value.length + markersIn(value) * token.length);
-  if (characters.reduce((sum, length) => sum + length, 0) > MAX_CHARACTERS) return undefined;
+export function injectToken(headerTemplates: Templates, token: string): Headers | undefined {
+  if (!fits(headerTemplates, token, MAX_CHARACTERS)) return undefined;
   const headers = new Map<string, string>();
-  for (const [name, template] of templates) {
+  for (const [name, template] of Object.entries(headerTemplates)) {
     const value = fillMarkers(template, token);
     if (!isFieldValue(value)) return undefined;
     headers.set(name.toLowerCase(), value);
@@ -40,13 +46,39 @@ export function injectToken(
   return headers;
 }
 
+/**
+ * Fills the markers of the templates for a query (PROTOCOL.md section 5.8).
+ *
+ * @returns undefined if the credential could not be found again in an answer, or all together are too long
+ */
+export function injectQuery(queryTemplates: Templates, token: string): Parameters | undefined {
+  if (!fits(queryTemplates, token, MAX_QUERY_CHARACTERS)) return undefined;
+  return Object.entries(queryTemplates).map(([name, template]) => [name, fillMarkers(template, token)]);
+}
+
+/** Asked before the markers are filled. What base64 hides is ASCII as well: HTTP Basic has no controls (RFC 7617). */
+function fits(templates: Templates, token: string, maxCharacters: number): boolean {
+  const values = Object.values(templates);
+  const characters = values.map((value) => value.length + markersIn(value) * token.length);
+  if (characters.reduce((sum, length) => sum + length, 0) > maxCharacters) return false;
+  return isFieldValue(token) || values.every((value) => markersIn(value) === 0);
+}
+
 /** What may be sent, and where. */
 export interface PreparedCall {
   readonly config: ProxyConfig;
   readonly version: number;
-  /** Only to find it again in the answer. */
-  readonly token: string;
+  /** Only to find them again in the answer. */
+  readonly secrets: readonly string[];
   readonly headers: Headers;
+  readonly parameters: Parameters;
+  readonly signing?: Signing;
+}
+
+/** With what and for what a call is signed (PROTOCOL.md section 5.9). */
+export interface Signing {
+  readonly keys: AwsKeys;
+  readonly scope: AwsScope;
 }
 
 /**
@@ -60,36 +92,72 @@ export function prepareInjection(
   { record, accessToken }: CurrentCredential,
 ): PreparedCall {
   const token = accessToken.reveal();
-  if (record.settings.allowShortSecret !== true && isShortSecret(token))
+  const keys = awsKeysIn(token);
+  const secrets = config.signing === undefined ? [token] : secretsOf(keys);
+  if (record.settings.allowShortSecret !== true && secrets.some(isShortSecret))
     throw new ApiError(
       'NOT_INJECTABLE',
       'The credential has less than 80 bits, so that those who use the proxy could find it out. Store it again with `allowShortSecret: true` to accept that.',
       { reason: 'short_secret' },
     );
+  if (keys !== undefined && hasMarker(config))
+    throw new ApiError(
+      'NOT_INJECTABLE',
+      'The credential is an access key of AWS, which signs requests and is never sent. Make it a proxy that signs, with `aws_sigv4`.',
+      { reason: 'aws_keys' },
+    );
   const headers = injectToken(config.headerTemplates, token);
   if (headers === undefined)
     throw new ApiError('NOT_INJECTABLE', 'the credential cannot stand in a header as the proxy asks for it');
-  return { config, version: record.version, token, headers };
+  const parameters = injectQuery(config.queryTemplates ?? {}, token);
+  if (parameters === undefined)
+    throw new ApiError('NOT_INJECTABLE', 'the credential cannot stand in a query as the proxy asks for it');
+  const prepared = { config, version: record.version, secrets, headers, parameters };
+  if (config.signing === undefined || keys === undefined) return prepared;
+  const scope = awsScope(config.signing, config.upstreamUrl);
+  return { ...prepared, ...(scope && { signing: { keys, scope } }) };
+}
+
+/** Some services repeat an `Authorization` that they cannot read, in the body of their answer. */
+const hasMarker = ({ headerTemplates, queryTemplates = {} }: ProxyConfig): boolean =>
+  [headerTemplates, queryTemplates].some((templates) =>
+    Object.values(templates).some((template) => markersIn(template) > 0),
+  );
+
+function secretsOf(keys: AwsKeys | undefined): readonly string[] {
+  if (keys === undefined)
+    throw new ApiError(
+      'NOT_INJECTABLE',
+      'The credential is no access key of AWS: it must be JSON with `AccessKeyId` and `SecretAccessKey`, as a `credential_process` writes it, or made by `aws-sts`.',
+      { reason: 'no_aws_keys' },
+    );
+  const { secretAccessKey, sessionToken } = keys;
+  return [secretAccessKey, ...(sessionToken === undefined ? [] : [sessionToken])];
 }
 
 /** The agent's request as the upstream gets it: its own fields, without those that end here, and the injected ones. */
 export function upstreamCall(
   request: {
     readonly ticket: ProxyTicket;
+    readonly target: string | undefined;
     readonly fields: HeaderPairs;
     readonly body: Uint8Array;
     readonly signal: EndSignal;
   },
-  { config, headers: injected }: PreparedCall,
+  { config, headers: injected, parameters }: PreparedCall,
 ): Omit<UpstreamCall, 'waitedMs'> {
-  const { ticket, fields, body, signal } = request;
+  const { ticket, target, fields, body, signal } = request;
   return {
     method: ticket.htm,
     url: config.upstreamUrl,
-    headers: Object.fromEntries(upstreamFields(fields, [...injected])),
+    ...(target !== undefined && {
+      target: withQuery(upstreamTarget(config.upstreamUrl, target), parameters),
+    }),
+    headers: Object.fromEntries(upstreamFields(fields, [...injected], config)),
     ...(body.byteLength > 0 && { body }),
     partition: ticket.prx,
     signal,
+    followsRedirects: config.redirects === 'follow-without-credential',
   };
 }
 
@@ -98,9 +166,14 @@ export function upstreamCall(
  * @param fields of the agent, as received
  * @param injected in the place of the agent's
  */
-export function upstreamFields(fields: HeaderPairs, injected: HeaderPairs): HeaderPairs {
+export function upstreamFields(
+  fields: HeaderPairs,
+  injected: HeaderPairs,
+  { kind }: Pick<ProxyConfig, 'kind'>,
+): HeaderPairs {
   const headers = new Map<string, string>();
-  for (const [name, value] of requestFieldsThatTravel(fields)) {
+  const travelling = kind === 'http' ? httpRequestFieldsThatTravel : requestFieldsThatTravel;
+  for (const [name, value] of travelling(fields)) {
     // RFC 9110 section 5.3: lines of one name are one list.
     const former = headers.get(name);
     headers.set(name, former === undefined ? value : `${former}, ${value}`);

@@ -4,32 +4,26 @@ import {
   AppError,
   type Clock,
   type EndSignal,
-  type HeaderPairs,
   type ProxyTicket,
   createScrub,
   markersIn,
 } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
-import type { ProxyConfig } from '@svault/shared/schemas';
+import { type ProxyConfig, credentialHeaders } from '@svault/shared/schemas';
 import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
 import type { CurrentCredentials } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
-import type { Forward } from './forward.ts';
-import { type AllowedCall, destinationNotAllowed, mustAllowCall } from './allow-call.ts';
+import type { Forward, UpstreamCall } from './forward.ts';
+import { type AllowedCall, type RequestedCall, destinationNotAllowed, mustAllowCall } from './allow-call.ts';
 import { type PreparedCall, prepareInjection, upstreamCall } from './inject.ts';
 import type { ProxyConfigs } from './proxy-configs.ts';
 import { withoutHiddenTools } from './tool-list-filter.ts';
 
 /** A verified call of an agent, as the control plane sent it. */
-interface ProxiedRequest<Rejection extends string> {
-  readonly ticket: ProxyTicket;
+interface ProxiedRequest<Rejection extends string> extends RequestedCall {
   /** Claims the request's nonce in an open transaction. */
   claimNow(): 'claimed' | Rejection;
-  /** As received. */
-  readonly fields: HeaderPairs;
-  /** The agent's, byte for byte; empty if there is none. */
-  readonly body: Uint8Array;
   /** Aborted when the caller has disconnected. */
   readonly signal: EndSignal;
 }
@@ -51,7 +45,6 @@ export type CallThroughProxy = <Rejection extends string>(
   take: TakeAnswer,
 ) => Promise<{ readonly unclaimable: Rejection } | undefined>;
 
-type AgentCall = Pick<ProxiedRequest<string>, 'ticket' | 'fields' | 'body'>;
 /** What may be sent, or why nothing is. */
 type Decision =
   { readonly prepared: PreparedCall; readonly allowed: AllowedCall } | { readonly error: unknown };
@@ -69,7 +62,7 @@ export function createCallThroughProxy(deps: {
   readonly openStreams: ConcurrencyLimit;
   readonly audit: Pick<AuditLog, 'append' | 'appendNow'>;
   readonly commit: GroupCommit;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
 }): CallThroughProxy {
   const { proxyConfigs, vault, credentials, forward, openStreams, audit, commit, clock } = deps;
 
@@ -86,7 +79,7 @@ export function createCallThroughProxy(deps: {
   };
 
   /** In an open transaction: what a call comes to, which the log then has. */
-  const decideNow = (request: AgentCall): FirstDecision => {
+  const decideNow = (request: RequestedCall): FirstDecision => {
     const { ticket } = request;
     try {
       const config = configOf(ticket);
@@ -105,7 +98,7 @@ export function createCallThroughProxy(deps: {
     if ('error' in decision) audit.appendNow(refusedEvent(ticket, decision.error));
   };
   /** The decision of a call whose credential a provider or minter must be called for. */
-  const decideLater = async (request: AgentCall, record: OpenRecord): Promise<Decision> => {
+  const decideLater = async (request: RequestedCall, record: OpenRecord): Promise<Decision> => {
     const { ticket } = request;
     let decision: Decision;
     try {
@@ -120,6 +113,15 @@ export function createCallThroughProxy(deps: {
     }
     await commit.run(() => logNow(ticket, decision));
     return decision;
+  };
+
+  type Call = Omit<UpstreamCall, 'waitedMs'>;
+  const signed = async (call: Call, { signing }: PreparedCall): Promise<Call> => {
+    const { target } = call;
+    if (signing === undefined || target === undefined) return call;
+    // The library takes memory and time to load, so it is loaded at first use.
+    const { signForAws } = await import('./aws-signature.ts');
+    return { ...call, headers: await signForAws({ ...call, target }, signing, clock.now()) };
   };
 
   return async (request, take) => {
@@ -140,7 +142,7 @@ export function createCallThroughProxy(deps: {
       const decision = 'record' in first ? await decideLater(request, first.record) : first;
       if ('error' in decision) throw decision.error;
       const { prepared, allowed } = decision;
-      const call = upstreamCall(request, prepared);
+      const call = await signed(upstreamCall({ ...request, ...allowed.sent }, prepared), prepared);
       const waitedMs = clock.monotonic() - startedMs;
       const { showsTool } = allowed;
       const takeShown = showsTool === undefined ? take : withoutHiddenTools(showsTool, take);
@@ -154,7 +156,7 @@ export function createCallThroughProxy(deps: {
         return taker;
       };
       try {
-        await forward({ ...call, waitedMs }, createScrub(prepared.token), takeLogged);
+        await forward({ ...call, waitedMs }, scrubOf(prepared), takeLogged);
       } catch (error) {
         await audit.append(refusedEvent(ticket, error));
         throw error;
@@ -167,15 +169,39 @@ export function createCallThroughProxy(deps: {
   };
 }
 
-function usedEvent(ticket: ProxyTicket, { config, version }: PreparedCall, allowed: AllowedCall): OwnEvent {
+function scrubOf({ secrets, parameters }: PreparedCall): ReturnType<typeof createScrub> {
+  const scrubs = secrets.map((secret) => createScrub(secret, { inQuery: parameters.length > 0 }));
+  return (fields) => scrubs.reduce((left, scrub) => scrub(left), [...fields]);
+}
+
+function usedEvent(
+  ticket: ProxyTicket,
+  { config, version, signing }: PreparedCall,
+  allowed: AllowedCall,
+): OwnEvent {
   const { host } = new URL(config.upstreamUrl);
-  const headers = Object.entries(config.headerTemplates)
-    .filter(([, value]) => markersIn(value) > 0)
-    .map(([name]) => name.toLowerCase());
+  const headers = credentialHeaders(config);
+  const query = config.queryTemplates && { query: marked(config.queryTemplates) };
   const { jti, htm } = ticket;
-  const detail = { jti, htm, version, config: config.version, host, headers, ...allowed.rule };
+  const scope = signing && { signed: signing.scope };
+  const detail = {
+    jti,
+    htm,
+    version,
+    config: config.version,
+    host,
+    headers,
+    ...query,
+    ...scope,
+    ...allowed.rule,
+  };
   return { ...useOf(ticket), outcome: 'success', detail };
 }
+
+const marked = (templates: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(templates)
+    .filter(([, value]) => markersIn(value) > 0)
+    .map(([name]) => name);
 
 function refusedEvent(ticket: ProxyTicket, error: unknown): OwnEvent {
   const { jti, htm } = ticket;

@@ -9,7 +9,7 @@ import { rejectMethod } from '@svault/server-kit/request-handler';
 import { adoptRequestId } from '@svault/server-kit/request-id';
 import { abortOnDisconnect, markEventStream } from '@svault/server-kit/streamed-response';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
-import type { HeaderPairs, ProxyTicket } from '@svault/shared';
+import { HTTP_TARGET_HEADER, type HeaderPairs, type ProxyTicket } from '@svault/shared';
 import type { RequestAuthentication } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES } from '../http/body.ts';
 import type { TicketAuthenticator } from '../http/authenticate-ticket.ts';
@@ -33,7 +33,12 @@ export function createProxyHandler(deps: {
   return withStaticHeaders(refusalHeaders, async (req: IncomingMessage, res: ServerResponse) => {
     if (req.method !== 'POST') rejectMethod(req, ['POST']);
     const signal = abortOnDisconnect(res);
-    const signed = await requests.verify(req, { maxBytes: MAX_BODY_BYTES['/v1/proxy'] });
+    const target = req.headers[HTTP_TARGET_HEADER] as string | undefined;
+    const signed = await requests.verify(req, {
+      maxBytes: MAX_BODY_BYTES['/v1/proxy'],
+      // A body for an HTTP API passes on as it is.
+      coding: target === undefined ? 'none' : 'any',
+    });
     let ticket: ProxyTicket;
     try {
       ({ ticket } = tickets.verify('proxy', req.headers['sv-ticket'] as string | undefined));
@@ -42,14 +47,30 @@ export function createProxyHandler(deps: {
       throw error;
     }
     adoptRequestId(req, ticket.jti);
-    const { claimNow, fields, body } = signed;
-    const unclaimed = await call({ ticket, claimNow, fields, body, signal }, (head) => {
+    const { claimNow, body } = signed;
+    const fields = target === undefined ? signed.fields : coveredFields(signed);
+    const unclaimed = await call({ ticket, target, claimNow, fields, body, signal }, (head) => {
       markEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
-      return begin(res, head);
+      return begin(res, ticket.htm === 'HEAD' ? withoutLength(head) : head);
     });
     if (unclaimed !== undefined) throw requests.refuse(req, unclaimed.unclaimable);
   });
 }
+
+/** The fields that nobody between the control plane and here can have added (PROTOCOL.md HTP-18). */
+function coveredFields({
+  fields,
+  covered,
+}: Pick<Awaited<ReturnType<RequestAuthentication['verify']>>, 'fields' | 'covered'>): HeaderPairs {
+  const names = new Set(covered);
+  return fields.filter(([name]) => names.has(name.toLowerCase()));
+}
+
+/** The answer to a `POST` would be as long as it says (PROTOCOL.md HTP-28). */
+const withoutLength = ({ status, fields }: UpstreamAnswer): UpstreamAnswer => ({
+  status,
+  fields: fields.map(([name, value]) => [name === 'content-length' ? 'sv-content-length' : name, value]),
+});
 
 /**
  * Sends the head at once, as the upstream wrote it: the first event may come much later.

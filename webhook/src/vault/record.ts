@@ -29,6 +29,8 @@ export interface SealedSettings {
   readonly delivery: Delivery;
   readonly allowedHosts: readonly string[];
   readonly allowedHeaders: readonly string[];
+  /** Parameters of a query; absent: none. */
+  readonly allowedQuery?: readonly string[] | undefined;
   /** What a proxy may ask (PROTOCOL.md section 5.7); absent: anything, at the allowed hosts. */
   readonly requests?: readonly RequestRule[] | undefined;
   /** With delivery `sealed`, and only there. */

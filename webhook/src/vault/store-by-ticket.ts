@@ -36,6 +36,7 @@ export function draftFrom(body: StoreBody): RecordDraft {
       delivery: body.delivery ?? 'any',
       allowedHosts: body.allowedHosts ?? [],
       allowedHeaders: body.allowedHeaders ?? DEFAULT_ALLOWED_HEADERS,
+      allowedQuery: body.allowedQuery,
       requests: body.requests,
       recipients: body.recipients,
       ...(body.allowShortSecret === true && { allowShortSecret: true }),

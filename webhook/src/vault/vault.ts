@@ -10,7 +10,7 @@ import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
 /** The metadata of a record that the control plane may read (PROTOCOL.md section 5.3). */
 function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): TokenMetadata {
   const settings = settingsOf(record);
-  const { expiryTime, provider, requests } = settings;
+  const { allowedQuery, expiryTime, provider, requests } = settings;
   return {
     serviceName: record.serviceName,
     tokenType: settings.tokenType,
@@ -22,6 +22,7 @@ function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): TokenMe
     delivery: settings.delivery,
     allowedHosts: [...settings.allowedHosts],
     allowedHeaders: [...settings.allowedHeaders],
+    ...(allowedQuery !== undefined && { allowedQuery: [...allowedQuery] }),
     ...(requests !== undefined && { requests: [...requests] }),
     empty: settings.empty,
     ...(marks.get(record.serviceName, record.version) === 'reauth_needed' && { reauthNeeded: true }),

@@ -33,7 +33,7 @@ export async function startFakeSts(options: {
   let count = 0;
   const issued = () => ({
     accessKeyId: `ASIA${count}`,
-    secretAccessKey: `minted+secret/${count}`,
+    secretAccessKey: `minted+secret/access-key-${count}`,
     sessionToken: `minted-session-token-${count}==`,
   });
   const sts = {

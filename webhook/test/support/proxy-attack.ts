@@ -78,6 +78,27 @@ async function attack(
   }
   for (const name of ['host', 'x-forwarded-host', 'proxy-authorization', 'connection', 'sv-ticket'])
     expect(await put({ headerTemplates: { [name]: '${TOKEN}' } })).toBe(400);
+
+  // An HTTP API, whose requests name what they ask for.
+  const asHttp = { kind: 'http', redirects: 'follow-without-credential' };
+  const get = (target: string, more: ProxyCall = {}) => call({ method: 'GET', target, ...more });
+  expect(await put(asHttp)).toBe(200);
+  for (const target of [
+    `@${collector.host}/`,
+    `:80@${collector.host}/`,
+    `//${collector.host}/`,
+    `/\\${collector.host}/`,
+    collector.url,
+    '/a/../../b',
+  ])
+    expect(await get(target)).toMatchObject({ status: 403, json: { code: 'REQUEST_NOT_ALLOWED' } });
+  expect(await call({ method: 'GET', headers: { 'sv-target': '/' } })).toMatchObject({ status: 401 });
+  for (const name of ['key', 'authorization', 'x-api-key']) {
+    expect(await put({ ...asHttp, headerTemplates: {}, queryTemplates: { [name]: '${TOKEN}' } })).toBe(200);
+    expect(await get('/')).toMatchObject(refused);
+  }
+  expect(await put({ ...asHttp, headerTemplates: { 'x-target': '${BASIC:user}' } })).toBe(200);
+  expect(await get('/')).toMatchObject(refused);
   expect(honest.connections() + collector.connections()).toBe(0);
 
   // What is allowed: to the host and in the header that the owner named. Nothing else of the call has the credential
@@ -95,6 +116,13 @@ async function attack(
   const { authorization: _allowed, ...rest } = seen?.headers ?? {};
   expect(JSON.stringify([rest, seen?.url, seen?.body.toString()])).not.toContain(secret);
   expect(collector.connections()).toBe(0);
+
+  // A redirect that the webhook follows takes nothing along.
+  expect(await put(asHttp)).toBe(200);
+  expect(await get('/', { covered: { 'x-copy': '${TOKEN}' } })).toMatchObject({ status: 200 });
+  expect(honest.requests.at(-1)?.headers.authorization).toBe(`Bearer ${secret}`);
+  expect(collector.requests).toHaveLength(1);
+  expect(JSON.stringify(collector.requests)).not.toContain(secret);
 
   const { text } = await webhook.storage({ op: 'audit.list' });
   return [...told, text];

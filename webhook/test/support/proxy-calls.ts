@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { type ProxyTicket, issueTicket, randomToken, signRequest } from '@svault/shared';
+import type { ProxyConfig } from '@svault/shared/schemas';
 import { type BoundWebhook, SERVICE_URL } from './bound-webhook.ts';
 
 export const PROXY = 'prx_AAAAAAAAAAAAAAAAAAAAAA';
@@ -13,6 +14,10 @@ export interface ProxyCall {
   readonly serviceName?: string;
   readonly body?: Uint8Array | string;
   readonly contentType?: string;
+  /** For a proxy of an HTTP API: what follows the upstream's URL. Covered by the signature. */
+  readonly target?: string;
+  /** Of the agent: covered by the signature, one line each. */
+  readonly covered?: Readonly<Record<string, string>>;
   /** Of the agent: not covered by the signature. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -66,7 +71,11 @@ export function signedHeaders(webhook: Caller, call: ProxyCall = {}): Record<str
     authority: new URL(webhook.env['SV_WEBHOOK_URL'] ?? '').host,
     path: PROXY_PATH,
     ...(bytes.byteLength > 0 && { body: bytes, contentType }),
-    ...(ticket !== null && { headers: { 'sv-ticket': ticket } }),
+    headers: {
+      ...call.covered,
+      ...(ticket !== null && { 'sv-ticket': ticket }),
+      ...(call.target !== undefined && { 'sv-target': call.target }),
+    },
     key: webhook.key,
     nowMs: webhook.clock.now(),
     ...(nonce !== undefined && { nonce }),
@@ -118,6 +127,10 @@ export async function putProxy(
     readonly proxyId?: string;
     readonly serviceName?: string;
     readonly headerTemplates?: Readonly<Record<string, string>>;
+    readonly kind?: 'http';
+    readonly queryTemplates?: Readonly<Record<string, string>>;
+    readonly redirects?: 'follow-without-credential';
+    readonly signing?: ProxyConfig['signing'];
   } = {},
 ): Promise<void> {
   const { status, text } = await webhook.storage({

@@ -16,11 +16,17 @@ import { type PrintedResource, editing, listing, removing, showing } from '../re
 const proxySchema = z.looseObject({
   id: z.string(),
   name: z.string(),
+  kind: z.enum(['mcp', 'http']),
+  address: z.string(),
   upstreamUrl: z.string(),
   upstreamAuthType: z.string(),
   serviceName: z.string().optional(),
   agentId: z.string().optional(),
   headerTemplates: z.record(z.string(), z.string()).optional(),
+  queryTemplates: z.record(z.string(), z.string()).optional(),
+  redirects: z.string().optional(),
+  region: z.string().optional(),
+  service: z.string().optional(),
   status: z.string(),
   keyPrefix: z.string(),
   createdAt: z.string(),
@@ -40,6 +46,7 @@ const PROXIES: PrintedResource<z.infer<typeof proxySchema>> = {
         tone: ({ status }) => (status === 'revoked' ? 'yellow' : undefined),
         whole: true,
       },
+      { title: 'kind', of: ({ kind }) => kind, whole: true },
       { title: 'upstream', of: ({ upstreamUrl }) => upstreamUrl },
       { title: 'credential', of: ({ serviceName = '' }) => serviceName },
       { title: 'last used', of: ({ lastUsedAt }, { time }) => time(lastUsedAt) || 'never', whole: true },
@@ -53,6 +60,27 @@ const PROXIES: PrintedResource<z.infer<typeof proxySchema>> = {
             .join('\n'),
         wide: true,
       },
+      {
+        title: 'query',
+        of: ({ queryTemplates = {} }) =>
+          Object.entries(queryTemplates)
+            .map(([name, value]) => `${name}=${value}`)
+            .join('\n'),
+        wide: true,
+      },
+      {
+        title: 'redirects',
+        of: ({ kind, redirects }) =>
+          kind === 'mcp' ? '' : redirects === undefined ? 'denied' : 'followed without the credential',
+        wide: true,
+      },
+      {
+        title: 'signed for',
+        of: ({ upstreamAuthType, region = '', service = '' }) =>
+          upstreamAuthType === 'aws_sigv4' ? `AWS ${[region, service].join(' ').trim()}`.trim() : '',
+        wide: true,
+      },
+      { title: 'address', of: ({ address }) => address, wide: true },
       {
         title: 'at the webhook',
         of: ({ webhook }) =>
@@ -84,15 +112,24 @@ interface ProxyOptions {
   readonly allowMissing?: true;
   readonly agent?: string;
   readonly header?: readonly string[];
+  readonly query?: readonly string[];
+  readonly followRedirects?: boolean;
+  readonly region?: string;
+  readonly awsService?: string;
 }
 
-/** The usual headers again, and no agent any more: null at the API. */
+/** The usual headers again, no query and no agent any more: null at the API. */
 const NO_HEADERS = ['default'];
+const NO_QUERY = ['none'];
 const NO_AGENT = 'none';
+/** What the host of the upstream tells. */
+const FROM_HOST = 'host';
+
+const AUTH_TYPES = { token: 'Token', 'sv-session': 'sv_session', 'aws-sigv4': 'aws_sigv4' } as const;
 
 async function settingsFrom(
   client: ApiClient,
-  { name, upstreamUrl, service, allowMissing, agent, header }: ProxyOptions,
+  { name, upstreamUrl, service, allowMissing, agent, header, query, followRedirects, ...scope }: ProxyOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
   const isUsual = header?.join() === NO_HEADERS.join();
   return given({
@@ -102,7 +139,24 @@ async function settingsFrom(
     allowMissing: service === undefined ? undefined : allowMissing,
     agentId: agent === undefined || agent === NO_AGENT ? undefined : (await agentReferred(client, agent)).id,
     headerTemplates: header === undefined || isUsual ? undefined : headersIn(header),
+    queryTemplates: query === undefined || isNone(query) ? undefined : parametersIn(query),
+    redirects: followRedirects === true ? 'follow-without-credential' : undefined,
+    region: scope.region === FROM_HOST ? undefined : scope.region,
+    service: scope.awsService === FROM_HOST ? undefined : scope.awsService,
   });
+}
+
+const isNone = (query: readonly string[] | undefined): boolean => query?.join() === NO_QUERY.join();
+
+/** @throws Failure usage; what stands in a parameter is not repeated */
+function parametersIn(texts: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf('=');
+      if (at < 1) throw usage("--query takes NAME=VALUE, such as --query 'key=${TOKEN}'");
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
 }
 
 /** @throws Failure usage; what stands in a header is not repeated */
@@ -117,24 +171,25 @@ function headersIn(texts: readonly string[]): Readonly<Record<string, string>> {
   );
 }
 
+const USES = { mcp: 'for MCP clients at', http: 'with the base URL' } as const;
+
 const madeSchema = z.looseObject({ proxy: proxySchema, key: z.string().regex(/^mcp_[!-~]+$/) });
 
 /** `proxies create` */
-export const createProxy: Run<[], ProxyOptions & { readonly auth?: 'token' | 'sv-session' }> = async (
-  invocation,
-  _,
-  { auth, ...options },
-) => {
+export const createProxy: Run<
+  [],
+  ProxyOptions & { readonly auth?: keyof typeof AUTH_TYPES; readonly kind?: 'http' | 'mcp' }
+> = async (invocation, _, { auth, kind, ...options }) => {
   const { name, upstreamUrl } = options;
   if (name === undefined || upstreamUrl === undefined)
     throw usage('a proxy needs a name and an upstream: --name and --upstream-url');
   const client = await apiClient(invocation);
-  const upstreamAuthType = auth === 'sv-session' ? 'sv_session' : undefined;
-  const body = given({ ...(await settingsFrom(client, options)), upstreamAuthType });
+  const upstreamAuthType = auth && AUTH_TYPES[auth];
+  const body = given({ ...(await settingsFrom(client, options)), upstreamAuthType, kind });
   const answer = await client.change({ method: 'POST', path: PROXY.path, body, schema: madeSchema });
   const { proxy, key } = answer;
   printSecret(invocation, {
-    said: `the proxy ${name} (${proxy.id}) is created, for MCP clients at ${client.login.context.baseUrl}/api/proxy/mcp`,
+    said: `the proxy ${name} (${proxy.id}) is created, ${USES[proxy.kind]} ${proxy.address}`,
     answer,
     name,
     secret: { called: 'key', text: key },
@@ -150,6 +205,10 @@ export const editProxy = editing(
     ...(await settingsFrom(client, options)),
     ...(options.agent === NO_AGENT && { agentId: null }),
     ...(options.header?.join() === NO_HEADERS.join() && { headerTemplates: null }),
+    ...(isNone(options.query) && { queryTemplates: null }),
+    ...(options.followRedirects === false && { redirects: null }),
+    ...(options.region === FROM_HOST && { region: null }),
+    ...(options.awsService === FROM_HOST && { service: null }),
   }),
   proxyWarning,
 );

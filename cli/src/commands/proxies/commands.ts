@@ -6,9 +6,9 @@ export const proxiesCommand = (action: Action): Command =>
   nounCommand(action, {
     name: 'proxies',
     alias: 'px',
-    summary: 'proxies: MCP servers that agents use without having the credential',
+    summary: 'proxies: MCP servers and HTTP APIs that agents use without having the credential',
     description:
-      'Proxies: MCP servers that agents use without having the credential. The webhook puts it into each call, at hosts that are allowed for it (svault set SERVICE --allow-host HOST).',
+      'Proxies: MCP servers and HTTP APIs that agents use without having the credential. The webhook puts it into each call, at hosts that are allowed for it (svault set SERVICE --allow-host HOST).',
     load: () => import('./actions.ts'),
     commands: {
       list: {
@@ -32,19 +32,33 @@ export const proxiesCommand = (action: Action): Command =>
         summary: 'create a proxy and print its key',
         options: [
           ['--name <name>', 'what it is called (needed)'],
-          ['--upstream-url <url>', 'the MCP server (needed), such as https://mcp.example.com/mcp'],
+          [
+            '--upstream-url <url>',
+            'the MCP server (needed), such as https://mcp.example.com/mcp; for http the base URL of the API',
+          ],
+          new Option('--kind <kind>', 'http: an HTTP API (default: mcp, an MCP server)').choices([
+            'mcp',
+            'http',
+          ]),
           ['--service <service>', 'the credential that is put into each call'],
           ALLOW_MISSING,
           ['--agent <agent>', 'the agent it is for: it is refused while that agent is not active'],
           HEADER,
+          QUERY,
+          FOLLOW_REDIRECTS,
           new Option(
             '--auth <type>',
-            'sv-session: the upstream gets a session of the agent instead of a credential (default: token)',
-          ).choices(['token', 'sv-session']),
+            'sv-session: the upstream gets a session of the agent instead of a credential; aws-sigv4: calls of AWS are signed with it (default: token)',
+          ).choices(['token', 'sv-session', 'aws-sigv4']),
+          REGION,
+          AWS_SERVICE,
         ],
         examples: [
           'svault proxies create --name linear --upstream-url https://mcp.linear.app/mcp --service linear',
           "svault proxies create --name search --upstream-url https://s.example/mcp --service search --header 'X-Api-Key: ${TOKEN}'",
+          'svault proxies create --name github --kind http --upstream-url https://api.github.com --service github',
+          "svault proxies create --name maps --kind http --upstream-url https://maps.example/api --service maps --query 'key=${TOKEN}'",
+          'svault proxies create --name s3 --kind http --auth aws-sigv4 --upstream-url https://s3.eu-central-1.amazonaws.com --service aws',
           'svault proxies create --name own --upstream-url https://tools.example/mcp --auth sv-session --agent ci',
         ],
         run: 'createProxy',
@@ -54,11 +68,16 @@ export const proxiesCommand = (action: Action): Command =>
         operands: { '<proxy>': PROXY },
         options: [
           ['--name <name>', 'what it is called from now on'],
-          ['--upstream-url <url>', 'the MCP server'],
+          ['--upstream-url <url>', 'the MCP server, or the base URL of the API'],
           ['--service <service>', 'the credential that is put into each call'],
           ALLOW_MISSING,
           ['--agent <agent>', 'the agent it is for; none: no agent'],
           HEADER,
+          QUERY,
+          FOLLOW_REDIRECTS,
+          REGION,
+          AWS_SERVICE,
+          ['--no-follow-redirects', 'deny redirects to other origins again'],
         ],
         examples: [
           'svault proxies edit linear --service linear-2',
@@ -108,5 +127,25 @@ const ALLOW_MISSING = ['--allow-missing', 'also where no credential has that nam
 
 const HEADER = new Option(
   '--header <header>',
-  'a header that goes along, as NAME: VALUE, with ${TOKEN} for the credential; may be repeated; default: the usual one (default: Authorization: Bearer ${TOKEN})',
+  'a header that goes along, as NAME: VALUE, with ${TOKEN} for the credential or ${BASIC:USER} for HTTP Basic; may be repeated; default: the usual one, Authorization: Bearer ${TOKEN}, or with --query none',
 ).argParser(collect);
+
+const QUERY = new Option(
+  '--query <parameter>',
+  'for kind http: a query parameter that is added, as NAME=VALUE, with ${TOKEN} for the credential; may be repeated; none: no parameter',
+).argParser(collect);
+
+const REGION = [
+  '--region <region>',
+  'with aws-sigv4: what calls are signed for, such as eu-central-1; host: what the host of the upstream tells (default)',
+] as const;
+
+const AWS_SERVICE = [
+  '--aws-service <name>',
+  'with aws-sigv4: the service that calls are signed for, such as s3; host: what the host of the upstream tells (default)',
+] as const;
+
+const FOLLOW_REDIRECTS = [
+  '--follow-redirects',
+  'for kind http: have the webhook follow redirects of GET and HEAD to other origins, without the credential',
+] as const;

@@ -25,6 +25,7 @@ const reachSchema = z.looseObject({
     delivery: z.string().nullable(),
     allowedHosts: hosts,
     allowedHeaders: hosts,
+    allowedQuery: z.array(z.string()).optional(),
     requests: requestRulesSchema.nullish(),
   }),
   grant: grantSchema.nullable(),
@@ -61,6 +62,7 @@ const REACH: Shape<Reach> = {
     { title: 'delivery', of: ({ credential }) => credential.delivery ?? '', wide: true },
     { title: 'hosts', of: ({ credential }) => credential.allowedHosts?.join(', ') ?? '', wide: true },
     { title: 'headers', of: ({ credential }) => credential.allowedHeaders?.join(', ') ?? '', wide: true },
+    { title: 'query', of: ({ credential }) => credential.allowedQuery?.join(', ') ?? '', wide: true },
     {
       title: 'requests',
       of: ({ credential }) => (credential.requests ?? []).map(formatRequestRule).join('; '),

@@ -74,10 +74,10 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
 /** Nothing is stored that it could be said of. */
 function noRecord(options: Options): undefined {
   const { fromFile, value, body, field, presetMembers, delivery, allowHost, allowHeader } = options;
-  const { allowRequest, allowShortSecret, recipient, expiresAt } = options;
+  const { allowQuery, allowRequest, allowShortSecret, recipient, expiresAt } = options;
   const source = [fromFile, value, body, field, presetMembers];
-  const sealed = [delivery, allowHost, allowHeader, allowRequest, allowShortSecret, recipient, expiresAt];
-  const said = [...source, ...sealed];
+  const proxied = [allowHost, allowHeader, allowQuery, allowRequest, allowShortSecret];
+  const said = [...source, ...proxied, delivery, recipient, expiresAt];
   if (said.every((each) => each === undefined)) return undefined;
   throw usage(
     '--empty stores nothing yet: give what belongs to the secret with svault set, and leave it out here',

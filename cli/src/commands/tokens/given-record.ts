@@ -26,6 +26,7 @@ const NO_PROVIDER = 'provider=none';
 export interface GivenRecord {
   readonly members: Members;
   readonly withoutProvider: boolean;
+  readonly withoutQuery: boolean;
   readonly withoutRequests: boolean;
 }
 
@@ -47,6 +48,7 @@ export async function givenRecord(invocation: Invocation, options: SecretOptions
   return {
     members,
     withoutProvider: fields.length < (options.field ?? []).length,
+    withoutQuery: options.allowQuery?.includes(NONE) ?? false,
     withoutRequests: options.allowRequest?.includes(NONE) ?? false,
   };
 }
@@ -125,7 +127,8 @@ export const NONE = 'none';
  * @throws Failure usage
  */
 async function restrictionsFrom(options: SecretOptions): Promise<Members> {
-  const { allowHost, allowHeader, allowRequest, allowShortSecret, expiresAt } = options;
+  const { allowHost, allowHeader, allowQuery, allowRequest, allowShortSecret, expiresAt } = options;
+  const query = allowQuery && listed('--allow-query', allowQuery);
   const requests = allowRequest && listed('--allow-request', allowRequest).map(ruleFrom);
   const recipients = await Promise.all((options.recipient ?? []).map(publicJwk));
   const delivery = options.delivery ?? (recipients.length > 0 ? 'sealed' : undefined);
@@ -134,6 +137,7 @@ async function restrictionsFrom(options: SecretOptions): Promise<Members> {
     recipients: recipients.length > 0 ? recipients : undefined,
     allowedHosts: allowHost && listed('--allow-host', allowHost).map(hostFrom),
     allowedHeaders: allowHeader && listed('--allow-header', allowHeader),
+    allowedQuery: query?.length === 0 ? undefined : query,
     requests: requests?.length === 0 ? undefined : requests,
     allowShortSecret,
     expiryTime: expiresAt,

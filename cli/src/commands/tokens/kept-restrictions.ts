@@ -82,8 +82,8 @@ function sayReplaced(
 const linesOfRules = ({ requests = [] }: HeldRecord): readonly string[] => requests.map(formatRequestRule);
 
 function unsaid(held: HeldRecord, given: GivenRecord): Unsaid {
-  const { delivery, allowedHosts, allowedHeaders, provider } = held;
-  const { members: said, withoutProvider, withoutRequests } = given;
+  const { delivery, allowedHosts, allowedHeaders, allowedQuery = [], provider } = held;
+  const { members: said, withoutProvider, withoutQuery, withoutRequests } = given;
   const flags: string[] = [];
   const members: Record<string, unknown> = {};
   const isSealed = delivery === 'sealed' && said['delivery'] === undefined;
@@ -102,6 +102,10 @@ function unsaid(held: HeldRecord, given: GivenRecord): Unsaid {
     const names = allowedHeaders.length === 0 ? [NONE] : allowedHeaders;
     flags.push(...names.flatMap((header) => ['--allow-header', header]));
     members['allowedHeaders'] = allowedHeaders;
+  }
+  if (isInjected && allowedQuery.length > 0 && said['allowedQuery'] === undefined && !withoutQuery) {
+    flags.push(...allowedQuery.flatMap((parameter) => ['--allow-query', parameter]));
+    members['allowedQuery'] = allowedQuery;
   }
   if (isInjected && held.requests !== undefined && said['requests'] === undefined && !withoutRequests) {
     flags.push(...linesOfRules(held).flatMap((line) => ['--allow-request', line]));

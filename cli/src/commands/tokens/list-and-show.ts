@@ -158,6 +158,7 @@ const TOKEN: Shape<Token> = {
       of: ({ webhook }) =>
         webhook === undefined || webhook.allowedHosts.length === 0 ? '' : webhook.allowedHeaders.join(', '),
     },
+    { title: 'in the query', of: ({ webhook }) => (webhook?.allowedQuery ?? []).join(', ') },
     { title: 'requests', of: ({ webhook }) => (webhook?.requests ?? []).map(formatRequestRule).join('\n') },
     { title: 'refreshed at', of: ({ webhook }) => webhook?.provider?.tokenUrl ?? '' },
     { title: 'as client', of: ({ webhook }) => webhook?.provider?.clientId ?? '' },

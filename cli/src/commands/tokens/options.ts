@@ -16,6 +16,7 @@ export interface SecretOptions {
   readonly delivery?: (typeof DELIVERIES)[number];
   readonly allowHost?: readonly string[];
   readonly allowHeader?: readonly string[];
+  readonly allowQuery?: readonly string[];
   /** As `parseRequestRule` reads them. */
   readonly allowRequest?: readonly string[];
   readonly allowShortSecret?: true;
@@ -56,6 +57,11 @@ export const addSecretOptions = (command: Command): Command =>
     .option(
       '--allow-header <name>',
       'a header that a proxy may put it in; may be repeated; none: no header',
+      collect,
+    )
+    .option(
+      '--allow-query <name>',
+      'a query parameter that a proxy of an HTTP API may put it in; may be repeated; none: no parameter',
       collect,
     )
     .option(

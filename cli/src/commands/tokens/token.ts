@@ -12,6 +12,7 @@ const heldSchema = z.looseObject({
   delivery: z.string(),
   allowedHosts: z.array(z.string()),
   allowedHeaders: z.array(z.string()),
+  allowedQuery: z.array(z.string()).optional(),
   requests: requestRulesSchema.optional(),
   hasRefreshToken: z.boolean(),
   updatedAt: z.string(),

@@ -1,5 +1,5 @@
 import { shellWord } from '@svault/shared';
-import { destinationProblem, proxyFailureText } from '@svault/shared/schemas';
+import { type ProxyConfig, destinationProblem, proxyFailureText } from '@svault/shared/schemas';
 import type { ApiClient } from '../../api/api-client.ts';
 import { orElse } from '../../failure.ts';
 import { type HeldRecord, tokenOf } from './token.ts';
@@ -20,12 +20,20 @@ export async function proxyWarning(
     readonly serviceName?: string | undefined;
     readonly upstreamUrl: string;
     readonly headerTemplates?: Readonly<Record<string, string>> | undefined;
+    readonly kind: string;
+    readonly queryTemplates?: ProxyConfig['queryTemplates'];
+    readonly upstreamAuthType?: string;
+    readonly region?: string | undefined;
+    readonly service?: string | undefined;
   },
 ): Promise<string | undefined> {
-  const { serviceName, upstreamUrl, headerTemplates = {} } = proxy;
+  const { serviceName, upstreamUrl, headerTemplates = {}, kind, queryTemplates } = proxy;
   const held = serviceName === undefined ? undefined : await heldAs(client, serviceName);
   if (serviceName === undefined || held === undefined) return undefined;
-  const config = { serviceName, upstreamUrl, headerTemplates };
+  const ofApi = kind === 'http' ? ({ kind, queryTemplates } as const) : {};
+  const { upstreamAuthType: type, region, service } = proxy;
+  const signing = type === 'aws_sigv4' ? { signing: { type, region, service } as const } : {};
+  const config = { serviceName, upstreamUrl, headerTemplates, ...ofApi, ...signing };
   const problem = destinationProblem(config, held);
   return problem && `warning: each call of this proxy will fail: ${proxyFailureText(problem, config)}`;
 }

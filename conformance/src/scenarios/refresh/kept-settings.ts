@@ -26,11 +26,15 @@ const SEALED = [
   'createdAt',
   'empty',
   'requests',
+  'allowedQuery',
 ];
 
 /** Every setting that metadata shows and this webhook knows. */
-export const settingsFor = ({ claims }: Pick<Tools, 'claims'>): Members =>
-  claims.has('request-rules') ? { ...SETTINGS, requests: REQUESTS } : SETTINGS;
+export const settingsFor = ({ claims }: Pick<Tools, 'claims'>): Members => ({
+  ...SETTINGS,
+  ...(claims.has('request-rules') && { requests: REQUESTS }),
+  ...(claims.has('http-proxy') && { allowedQuery: ['key', 'token'] }),
+});
 
 /** A value as text, whatever the order of lists and members is. */
 function canonical(value: unknown): string {

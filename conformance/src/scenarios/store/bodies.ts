@@ -88,6 +88,9 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
       ...(claims.has('request-rules')
         ? []
         : [['request rules that are not claimed', { ...plain, requests }] as const]),
+      ...(claims.has('http-proxy')
+        ? []
+        : [['query parameters that are not claimed', { ...plain, allowedQuery: ['key'] }] as const]),
     ],
   ),
   refuses(

@@ -1415,15 +1415,20 @@ export interface components {
         NewProxy: {
             name: string;
             /**
-             * @description Without secrets: those are credentials
+             * @description mcp: an MCP server. http: an HTTP API; what follows the address of the proxy follows upstreamUrl
+             * @enum {string}
+             */
+            kind?: "mcp" | "http";
+            /**
+             * @description Without secrets: those are credentials. For http without query
              * @example https://mcp.example.com/mcp
              */
             upstreamUrl: string;
             /**
-             * @description Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only
+             * @description Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only. aws_sigv4, for kind http: the webhook signs each call with the credential, an AWS access key
              * @enum {string}
              */
-            upstreamAuthType?: "Token" | "sv_session";
+            upstreamAuthType?: "Token" | "sv_session" | "aws_sigv4";
             /**
              * @description A service name: 1 to 128 characters, no slash, no control characters
              * @example github
@@ -1434,7 +1439,7 @@ export interface components {
             /** @example agt_… */
             agentId?: string;
             /**
-             * @description Headers that are sent along; ${TOKEN} or $<TOKEN> stands for the credential
+             * @description Headers that are sent along; ${TOKEN} or $<TOKEN> stands for the credential, ${BASIC:user} for `user:credential` in base64
              * @example {
              *       "authorization": "Bearer ${TOKEN}"
              *     }
@@ -1442,11 +1447,35 @@ export interface components {
             headerTemplates?: {
                 [key: string]: string;
             };
+            /**
+             * @description For kind http: query parameters that the webhook adds, where the credential may be in the query
+             * @example {
+             *       "key": "${TOKEN}"
+             *     }
+             */
+            queryTemplates?: {
+                [key: string]: string;
+            };
+            /**
+             * @description For kind http: the webhook follows redirects of GET and HEAD to other origins, without the credential. Without it they are denied
+             * @constant
+             */
+            redirects?: "follow-without-credential";
+            /**
+             * @description With aws_sigv4, and needed where the host of upstreamUrl does not tell it
+             * @example eu-central-1
+             */
+            region?: string;
+            /**
+             * @description With aws_sigv4, and needed where the host of upstreamUrl does not tell it
+             * @example s3
+             */
+            service?: string;
         };
         ProxyChanges: {
             name?: string;
             /**
-             * @description Without secrets: those are credentials
+             * @description Without secrets: those are credentials. For http without query
              * @example https://mcp.example.com/mcp
              */
             upstreamUrl?: string;
@@ -1462,6 +1491,12 @@ export interface components {
             headerTemplates?: {
                 [key: string]: string;
             } | null;
+            queryTemplates?: {
+                [key: string]: string;
+            } | null;
+            redirects?: "follow-without-credential" | null;
+            region?: string | null;
+            service?: string | null;
         };
         ReachSelection: {
             /** @description Ids of agents and proxies */
@@ -1709,17 +1744,28 @@ export interface components {
                 /** @example prx_… */
                 id: string;
                 name: string;
-                upstreamUrl: string;
                 /**
-                 * @description Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only
+                 * @description mcp: an MCP server. http: an HTTP API; what follows the address of the proxy follows upstreamUrl
                  * @enum {string}
                  */
-                upstreamAuthType: "Token" | "sv_session";
+                kind: "mcp" | "http";
+                upstreamUrl: string;
+                /**
+                 * @description Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only. aws_sigv4, for kind http: the webhook signs each call with the credential, an AWS access key
+                 * @enum {string}
+                 */
+                upstreamAuthType: "Token" | "sv_session" | "aws_sigv4";
                 serviceName: string | null;
                 agentId: string | null;
                 headerTemplates: {
                     [key: string]: string;
                 } | null;
+                queryTemplates: {
+                    [key: string]: string;
+                } | null;
+                redirects: string | null;
+                region: string | null;
+                service: string | null;
                 /** @enum {string} */
                 status: "active" | "revoked";
                 /** @description The first characters of its key */
@@ -2168,6 +2214,7 @@ export interface components {
                 delivery: "any" | "sealed" | "proxy-only";
                 allowedHosts: string[];
                 allowedHeaders: string[];
+                allowedQuery?: string[];
                 requests?: ({
                     hosts?: string[];
                     paths: string[];
@@ -2408,19 +2455,47 @@ export interface components {
             /** @example prx_… */
             id: string;
             name: string;
-            upstreamUrl: string;
             /**
-             * @description Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only
+             * @description mcp: an MCP server. http: an HTTP API; what follows the address of the proxy follows upstreamUrl
              * @enum {string}
              */
-            upstreamAuthType: "Token" | "sv_session";
-            /** @description Of the credential; with Token only */
+            kind: "mcp" | "http";
+            /**
+             * @description Where agents reach it: the address of an MCP server, or the base URL of an HTTP API
+             * @example https://svault.example.org/api/proxy/mcp
+             */
+            address: string;
+            upstreamUrl: string;
+            /**
+             * @description Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only. aws_sigv4, for kind http: the webhook signs each call with the credential, an AWS access key
+             * @enum {string}
+             */
+            upstreamAuthType: "Token" | "sv_session" | "aws_sigv4";
+            /** @description Of the credential; not with sv_session */
             serviceName?: string;
             /** @description While this agent is not active, the proxy is refused */
             agentId?: string;
             headerTemplates?: {
                 [key: string]: string;
             };
+            queryTemplates?: {
+                [key: string]: string;
+            };
+            /**
+             * @description For kind http: the webhook follows redirects of GET and HEAD to other origins, without the credential. Without it they are denied
+             * @constant
+             */
+            redirects?: "follow-without-credential";
+            /**
+             * @description With aws_sigv4, and needed where the host of upstreamUrl does not tell it
+             * @example eu-central-1
+             */
+            region?: string;
+            /**
+             * @description With aws_sigv4, and needed where the host of upstreamUrl does not tell it
+             * @example s3
+             */
+            service?: string;
             /** @enum {string} */
             status: "active" | "revoked";
             /** @description The first characters of its key */
@@ -2473,6 +2548,7 @@ export interface components {
                 delivery: ("any" | "sealed" | "proxy-only") | null;
                 allowedHosts: string[] | null;
                 allowedHeaders: string[] | null;
+                allowedQuery?: string[];
                 requests?: ({
                     hosts?: string[];
                     paths: string[];

@@ -1,24 +1,26 @@
 import { useState } from 'react';
 import { Choice } from '../parts/choice.tsx';
 import { Steps } from '../parts/steps.tsx';
-import { PROXY_CLIENTS } from './proxy-clients.ts';
+import { API_CLIENTS, PROXY_CLIENTS } from './proxy-clients.ts';
+import type { Proxy } from './queries.ts';
 
-/** What MCP clients are told to call a proxy. @param props.apiKey undefined: something else stands for it */
+/** What clients are told to call a proxy. @param props.apiKey undefined: something else stands for it */
 export function ConnectProxy({
-  name,
+  proxy: { kind, name },
   apiKey,
 }: {
-  readonly name: string;
+  readonly proxy: Proxy;
   readonly apiKey: string | undefined;
 }) {
-  const [id, setId] = useState('claude-code');
-  const client = PROXY_CLIENTS.find((one) => one.id === id);
+  const clients = kind === 'http' ? API_CLIENTS : PROXY_CLIENTS;
+  const [id, setId] = useState(clients[0]?.id ?? '');
+  const client = clients.find((one) => one.id === id);
   return (
     <div className="mt-3 grid grid-cols-[minmax(0,1fr)] gap-4">
       <Choice
         legend="Program"
         name="program"
-        options={PROXY_CLIENTS.map((one) => [one.id, one.name])}
+        options={clients.map((one) => [one.id, one.name])}
         value={id}
         onChange={setId}
       />

@@ -25,7 +25,7 @@ export function DestinationWarning({ proxy }: { readonly proxy: Proxy }) {
 function problemOf(
   proxy: Proxy,
   serviceName: string,
-  held: { empty: boolean; allowedHosts: readonly string[]; allowedHeaders: readonly string[] } | undefined,
+  held: (Parameters<typeof destinationProblemOf>[2] & { readonly empty: boolean }) | undefined,
   isMissing: boolean,
 ): DestinationProblem | undefined {
   const word = shellWord(serviceName);

@@ -1,6 +1,8 @@
 import { allowedHostFor, isAllowedDestination } from '@svault/shared/schemas';
 import { shellWord } from '../parts/shell-word.ts';
 
+const MARKER = /\$\{TOKEN\}|\$<TOKEN>|\$\{BASIC:/;
+
 /** What is against a destination, and the command that mends it. */
 export interface DestinationProblem {
   readonly text: string;
@@ -16,11 +18,17 @@ export function destinationProblemOf(
   proxy: {
     readonly upstreamUrl: string;
     readonly headerTemplates?: Readonly<Record<string, string>> | undefined;
+    readonly queryTemplates?: Readonly<Record<string, string>> | undefined;
+    readonly upstreamAuthType?: string | undefined;
   },
   serviceName: string,
-  sealed: { readonly allowedHosts: readonly string[]; readonly allowedHeaders: readonly string[] },
+  sealed: {
+    readonly allowedHosts: readonly string[];
+    readonly allowedHeaders: readonly string[];
+    readonly allowedQuery?: readonly string[] | undefined;
+  },
 ): DestinationProblem | undefined {
-  const { upstreamUrl, headerTemplates = {} } = proxy;
+  const { upstreamUrl, headerTemplates = {}, queryTemplates = {} } = proxy;
   const word = shellWord(serviceName);
   const url = new URL(upstreamUrl);
   if (!isAllowedDestination(url, sealed.allowedHosts)) {
@@ -31,12 +39,23 @@ export function destinationProblemOf(
     };
   }
   const allowed = sealed.allowedHeaders.map((name) => name.toLowerCase());
-  const header = Object.entries(headerTemplates).find(
-    ([name, value]) => /\$\{TOKEN\}|\$<TOKEN>/.test(value) && !allowed.includes(name.toLowerCase()),
+  // A signature names the access key in it.
+  const signature = proxy.upstreamAuthType === 'aws_sigv4' ? ['authorization'] : [];
+  const marked = Object.entries(headerTemplates).filter(([, value]) => MARKER.test(value));
+  const header = [...signature, ...marked.map(([name]) => name)].find(
+    (name) => !allowed.includes(name.toLowerCase()),
+  );
+  if (header !== undefined)
+    return {
+      text: `${header} is not among the allowed headers of the credential.`,
+      command: `svault set ${word} --allow-header ${header}`,
+    };
+  const parameter = Object.entries(queryTemplates).find(
+    ([name, value]) => MARKER.test(value) && sealed.allowedQuery?.includes(name) !== true,
   )?.[0];
-  if (header === undefined) return undefined;
+  if (parameter === undefined) return undefined;
   return {
-    text: `${header} is not among the allowed headers of the credential.`,
-    command: `svault set ${word} --allow-header ${header}`,
+    text: `${parameter} is not among the allowed query parameters of the credential.`,
+    command: `svault set ${word} --allow-query ${parameter}`,
   };
 }

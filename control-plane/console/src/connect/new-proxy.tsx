@@ -31,16 +31,31 @@ export function NewProxy() {
 }
 
 async function create(values: FormData) {
-  const { serviceName, allowMissing, agentId, headerTemplates, ...proxy } = await proxyIn(values);
+  const {
+    serviceName,
+    allowMissing,
+    agentId,
+    headerTemplates,
+    queryTemplates,
+    redirects,
+    region,
+    service,
+    ...proxy
+  } = await proxyIn(values);
   return answerOf(
     api.POST('/api/proxies', {
       body: {
         ...proxy,
-        upstreamAuthType: textOf(values, 'upstreamAuthType') === 'sv_session' ? 'sv_session' : 'Token',
+        kind: textOf(values, 'kind') === 'http' ? 'http' : 'mcp',
+        upstreamAuthType: (textOf(values, 'upstreamAuthType') || 'Token') as Proxy['upstreamAuthType'],
         ...(serviceName !== undefined && { serviceName }),
         ...(allowMissing && { allowMissing }),
         ...(agentId !== undefined && { agentId }),
         ...(headerTemplates !== undefined && { headerTemplates }),
+        ...(queryTemplates !== undefined && { queryTemplates }),
+        ...(redirects !== undefined && { redirects }),
+        ...(region !== undefined && { region }),
+        ...(service !== undefined && { service }),
       },
     }),
   ).catch(placed);
@@ -71,7 +86,7 @@ function CreatedProxy({ proxy, apiKey }: { readonly proxy: Proxy; readonly apiKe
           <OneTimeValue what="Its key" value={apiKey} />
         </section>
         <Section id="use" title="Use it">
-          <ConnectProxy name={proxy.name} apiKey={apiKey} />
+          <ConnectProxy proxy={proxy} apiKey={apiKey} />
         </Section>
       </div>
     </Screen>

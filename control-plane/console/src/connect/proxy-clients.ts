@@ -104,3 +104,33 @@ claude mcp add --scope user --transport http ${serverName(facts.name)} ${proxyAd
     ],
   },
 ];
+
+/** The base URL that programs are given in place of an API's own. */
+const apiAddress = (): string => `${window.location.origin}/api/proxy/http`;
+
+/** Of an HTTP API, in the order in which they are offered. */
+export const API_CLIENTS: readonly ProxyClient[] = [
+  {
+    id: 'curl',
+    name: 'curl',
+    steps: (facts) => [
+      setKey('SVAULT_PROXY_KEY', facts, 'Set the key'),
+      {
+        says: 'Write what the API calls /path behind the base URL',
+        text: `curl -sS ${apiAddress()}/path -H "Authorization: Bearer $SVAULT_PROXY_KEY"`,
+      },
+    ],
+  },
+  {
+    id: 'git',
+    name: 'git',
+    steps: (facts) => [
+      setKey('export SVAULT_PROXY_KEY', facts, 'Set the key'),
+      {
+        says: 'Have git ask the proxy, for a proxy with https://github.com as its base URL',
+        text: `git config --global url.${apiAddress()}/.insteadOf https://github.com/
+git config --global credential.${window.location.origin}.helper '!f() { echo username=svault; echo "password=$SVAULT_PROXY_KEY"; }; f'`,
+      },
+    ],
+  },
+];

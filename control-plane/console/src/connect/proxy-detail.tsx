@@ -57,7 +57,8 @@ const useAgentOf = ({ agentId }: Proxy) =>
   useQuery({ ...agentQuery(agentId ?? ''), enabled: agentId !== undefined }).data;
 
 function ProxyFacts({ proxy }: OfProxy) {
-  const { id, upstreamUrl, serviceName, agentId, headerTemplates = {}, status, keyPrefix, webhook } = proxy;
+  const { id, kind, address, upstreamUrl, serviceName, agentId, status, keyPrefix, webhook } = proxy;
+  const { headerTemplates = {}, queryTemplates = {}, redirects } = proxy;
   const agent = useAgentOf(proxy);
   const isAsked = serviceName !== undefined;
   const { data: credential } = useQuery({ ...credentialQuery(serviceName ?? ''), enabled: isAsked });
@@ -66,7 +67,8 @@ function ProxyFacts({ proxy }: OfProxy) {
       <Facts
         facts={[
           ['Status', <ProxyStatus of={status} />],
-          ['MCP server', <code>{upstreamUrl}</code>],
+          [kind === 'http' ? 'API' : 'MCP server', <code>{upstreamUrl}</code>],
+          [kind === 'http' ? 'Base URL for agents' : 'Address for agents', <code>{address}</code>],
           ...(serviceName === undefined
             ? []
             : [
@@ -91,7 +93,24 @@ function ProxyFacts({ proxy }: OfProxy) {
                   </Link>,
                 ] as const,
               ]),
-          ['Headers', <Headers of={headerTemplates} />],
+          ...(proxy.upstreamAuthType === 'aws_sigv4'
+            ? [
+                [
+                  'Signed for AWS',
+                  `Region ${proxy.region ?? 'of the host'}, service ${proxy.service ?? 'of the host'}`,
+                ] as const,
+              ]
+            : []),
+          ['Headers', <Templates of={headerTemplates} between=": " />],
+          ...(kind === 'mcp'
+            ? []
+            : ([
+                ['Query parameters', <Templates of={queryTemplates} between="=" />],
+                [
+                  'Redirects to other origins',
+                  redirects === undefined ? 'Denied' : 'Followed without the credential',
+                ],
+              ] as const)),
           ...(webhook === undefined
             ? []
             : [['At the webhook', webhook.delivered ? 'Yes' : 'With the next call'] as const]),
@@ -112,15 +131,17 @@ function ProxyFacts({ proxy }: OfProxy) {
   );
 }
 
-function Headers({ of }: { readonly of: Readonly<Record<string, string>> }) {
-  const headers = Object.entries(of);
-  if (headers.length === 0) return 'None';
+function Templates(props: { readonly of: Readonly<Record<string, string>>; readonly between: string }) {
+  const templates = Object.entries(props.of);
+  if (templates.length === 0) return 'None';
   return (
     <ul>
-      {headers.map(([name, value]) => (
+      {templates.map(([name, value]) => (
         <li key={name}>
           <code>
-            {name}: {value}
+            {name}
+            {props.between}
+            {value}
           </code>
         </li>
       ))}
@@ -129,7 +150,8 @@ function Headers({ of }: { readonly of: Readonly<Record<string, string>> }) {
 }
 
 /** The key, once it is revealed, and what clients are told. */
-function Use({ proxy: { id, name } }: OfProxy) {
+function Use({ proxy }: OfProxy) {
+  const { id } = proxy;
   const [key, setKey] = useState<string>();
   return (
     <Section id="use" title="Use it">
@@ -152,7 +174,7 @@ function Use({ proxy: { id, name } }: OfProxy) {
           </>
         )}
       </div>
-      <ConnectProxy name={name} apiKey={key} />
+      <ConnectProxy proxy={proxy} apiKey={key} />
     </Section>
   );
 }
@@ -161,7 +183,17 @@ function EditProxy({ proxy }: OfProxy) {
   const agent = useAgentOf(proxy);
   const { id, name } = proxy;
   const change = async (values: FormData) => {
-    const { serviceName, allowMissing, agentId, headerTemplates, ...members } = await proxyIn(values);
+    const {
+      serviceName,
+      allowMissing,
+      agentId,
+      headerTemplates,
+      queryTemplates,
+      redirects,
+      region,
+      service,
+      ...members
+    } = await proxyIn(values);
     return answerOf(
       api.PATCH('/api/proxies/{id}', {
         params: { path: { id } },
@@ -171,6 +203,11 @@ function EditProxy({ proxy }: OfProxy) {
           ...(allowMissing && { allowMissing }),
           agentId: agentId ?? null,
           headerTemplates: headerTemplates ?? null,
+          ...(proxy.kind === 'http' && {
+            queryTemplates: queryTemplates ?? null,
+            redirects: redirects ?? null,
+          }),
+          ...(proxy.upstreamAuthType === 'aws_sigv4' && { region: region ?? null, service: service ?? null }),
         },
       }),
     ).catch(placed);

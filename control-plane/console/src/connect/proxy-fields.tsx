@@ -8,20 +8,35 @@ import { destinationProblemOf } from './destination.ts';
 import { type Proxy, agentNamesQuery } from './queries.ts';
 
 const KINDS = [
+  ['mcp', 'An MCP server'],
+  ['http', 'An HTTP API'],
+] as const;
+
+const AUTH_TYPES = [
   ['Token', 'A credential, which the webhook puts into each call'],
   ['sv_session', 'A session of an agent, for this upstream alone'],
 ] as const;
 
+/** Of an HTTP API, which takes no sessions. */
+const HTTP_AUTH_TYPES = [
+  ['Token', 'A credential, which the webhook puts into each call'],
+  ['aws_sigv4', 'A signature for AWS, which the webhook makes with an access key'],
+] as const;
+
 const DEFAULT_HEADERS = 'Authorization: Bearer ${TOKEN}';
 
-/** What a proxy is. @param props.proxy one that is changed; its kind stays */
+/** What a proxy is. @param props.proxy one that is changed; its kind and what the server gets stay */
 export function ProxyFields(props: {
   readonly proxy?: Proxy | undefined;
   /** Of the agent that the proxy acts for. */
   readonly agentName?: string | undefined;
 }) {
   const { proxy, agentName = '' } = props;
-  const [kind, setKind] = useState<Proxy['upstreamAuthType']>(proxy?.upstreamAuthType ?? 'Token');
+  const [kind, setKind] = useState<Proxy['kind']>(proxy?.kind ?? 'mcp');
+  const [chosen, setChosen] = useState<Proxy['upstreamAuthType']>(proxy?.upstreamAuthType ?? 'Token');
+  const authTypes = kind === 'http' ? HTTP_AUTH_TYPES : AUTH_TYPES;
+  const authType = authTypes.find(([type]) => type === chosen)?.[0] ?? 'Token';
+  const signs = authType === 'aws_sigv4';
   const [upstreamUrl, setUpstreamUrl] = useState(proxy?.upstreamUrl ?? '');
   return (
     <>
@@ -33,10 +48,22 @@ export function ProxyFields(props: {
         maxLength={100}
         defaultValue={proxy?.name}
       />
+      {proxy === undefined && (
+        <SelectField
+          name="kind"
+          label="It stands for"
+          options={KINDS}
+          onChange={({ target }) => setKind(target.value === 'http' ? 'http' : 'mcp')}
+        />
+      )}
       <TextField
         name="upstreamUrl"
-        label="MCP server"
-        hint="Its address, such as https://mcp.example.com/mcp. Without secrets: those are credentials."
+        label={kind === 'http' ? 'Base URL' : 'MCP server'}
+        hint={
+          kind === 'http'
+            ? 'Of the API, such as https://api.github.com. What agents ask for follows it.'
+            : 'Its address, such as https://mcp.example.com/mcp. Without secrets: those are credentials.'
+        }
         required
         inputMode="url"
         spellCheck={false}
@@ -48,12 +75,33 @@ export function ProxyFields(props: {
       {proxy === undefined && (
         <SelectField
           name="upstreamAuthType"
-          label="The server gets"
-          options={KINDS}
-          onChange={({ target }) => setKind(target.value === 'Token' ? 'Token' : 'sv_session')}
+          label={kind === 'http' ? 'The API gets' : 'The server gets'}
+          options={authTypes}
+          key={kind}
+          onChange={({ target }) =>
+            setChosen(authTypes.find(([type]) => type === target.value)?.[0] ?? 'Token')
+          }
         />
       )}
-      {kind === 'Token' && (
+      {signs && (
+        <>
+          <TextField
+            name="region"
+            label="Region (optional)"
+            hint="Such as eu-central-1. Needed where the host does not tell it."
+            maxLength={64}
+            defaultValue={proxy?.region}
+          />
+          <TextField
+            name="service"
+            label="Service of AWS (optional)"
+            hint="Such as s3. Needed where the host does not tell it."
+            maxLength={64}
+            defaultValue={proxy?.service}
+          />
+        </>
+      )}
+      {authType !== 'sv_session' && (
         <>
           <CredentialField defaultValue={proxy?.serviceName} upstreamUrl={upstreamUrl} />
           <CheckField
@@ -63,21 +111,40 @@ export function ProxyFields(props: {
           />
         </>
       )}
-      <AgentField kind={kind} defaultValue={agentName} />
+      <AgentField kind={authType} defaultValue={agentName} />
       <TextAreaField
         name="headerTemplates"
         label="Headers"
         hint={
-          kind === 'Token'
-            ? 'Sent along with each call, one a line. ${TOKEN} stands for the credential.'
+          authType === 'Token'
+            ? 'Sent along with each call, one a line. ${TOKEN} stands for the credential, ${BASIC:user} for HTTP Basic with it.'
             : 'Optional: sent along with each call, one a line.'
         }
         rows={3}
         spellCheck={false}
         className="font-mono text-sm"
-        key={kind}
-        defaultValue={headersText(proxy) ?? (kind === 'Token' ? DEFAULT_HEADERS : '')}
+        key={authType}
+        defaultValue={headersText(proxy) ?? (authType === 'Token' ? DEFAULT_HEADERS : '')}
       />
+      {kind === 'http' && (
+        <>
+          <TextAreaField
+            name="queryTemplates"
+            label="Query parameters"
+            hint="Optional: added to each call, one a line as NAME=VALUE. ${TOKEN} stands for the credential, which has to allow it."
+            rows={2}
+            spellCheck={false}
+            className="font-mono text-sm"
+            defaultValue={linesOf(proxy?.queryTemplates, '=')}
+          />
+          <CheckField
+            name="redirects"
+            label="Follow redirects to other origins, without the credential"
+            hint="For downloads. Without it such redirects are denied."
+            defaultChecked={proxy?.redirects !== undefined}
+          />
+        </>
+      )}
     </>
   );
 }
@@ -143,11 +210,11 @@ function AgentField(props: { readonly kind: Proxy['upstreamAuthType']; readonly 
     <>
       <TextField
         name="agentId"
-        label={kind === 'Token' ? 'Agent (optional)' : 'Agent'}
+        label={kind === 'sv_session' ? 'Agent' : 'Agent (optional)'}
         hint={
-          kind === 'Token'
-            ? 'While this agent is not active, calls are denied with AGENT_INACTIVE.'
-            : 'Whom the session acts as.'
+          kind === 'sv_session'
+            ? 'Whom the session acts as.'
+            : 'While this agent is not active, calls are denied with AGENT_INACTIVE.'
         }
         required={kind === 'sv_session'}
         maxLength={100}
@@ -165,9 +232,11 @@ function AgentField(props: { readonly kind: Proxy['upstreamAuthType']; readonly 
 }
 
 const headersText = (proxy: Proxy | undefined): string | undefined =>
-  proxy &&
-  Object.entries(proxy.headerTemplates ?? {})
-    .map(([name, value]) => `${name}: ${value}`)
+  proxy && linesOf(proxy.headerTemplates, ': ');
+
+const linesOf = (templates: Readonly<Record<string, string>> = {}, between: string): string =>
+  Object.entries(templates)
+    .map(([name, value]) => name + between + value)
     .join('\n');
 
 /** Members of a proxy, from the fields of `ProxyFields`. @throws ApiFailure that names the fields */
@@ -181,8 +250,15 @@ export async function proxyIn(values: FormData) {
     allowMissing: values.has('allowMissing') ? true : undefined,
     agentId: agent === '' ? undefined : await agentIdOf(agent),
     headerTemplates: headersIn(textOf(values, 'headerTemplates')),
+    queryTemplates: parametersIn(textOf(values, 'queryTemplates')),
+    ...{ region: optionalIn(values, 'region'), service: optionalIn(values, 'service') },
+    redirects: values.has('redirects') ? ('follow-without-credential' as const) : undefined,
   };
 }
+
+/** @returns undefined where the field is empty, or not there */
+const optionalIn = (values: FormData, field: string): string | undefined =>
+  textOf(values, field).trim() || undefined;
 
 async function agentIdOf(name: string): Promise<string> {
   const { items } = await answerOf(api.GET('/api/agents', { params: { query: { name, limit: 100 } } }));
@@ -191,14 +267,28 @@ async function agentIdOf(name: string): Promise<string> {
   return agent.id;
 }
 
-function headersIn(text: string): Readonly<Record<string, string>> | undefined {
+const headersIn = (text: string) =>
+  templatesIn(text, {
+    field: 'headerTemplates',
+    form: 'NAME: VALUE',
+    line: /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(\S.*?)\s*$/,
+  });
+
+const parametersIn = (text: string) =>
+  templatesIn(text, { field: 'queryTemplates', form: 'NAME=VALUE', line: /^\s*([^=\s]+)=(.*?)\s*$/ });
+
+/** One a line. */
+function templatesIn(
+  text: string,
+  of: { readonly field: string; readonly form: string; readonly line: RegExp },
+): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) return undefined;
   return Object.fromEntries(
     lines.map((line, index) => {
-      const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(\S.*?)\s*$/.exec(line) ?? [];
+      const [, name, value] = of.line.exec(line) ?? [];
       if (name === undefined || value === undefined)
-        throw besideField('headerTemplates', `Line ${index + 1} is not NAME: VALUE.`);
+        throw besideField(of.field, `Line ${index + 1} is not ${of.form}.`);
       return [name, value];
     }),
   );

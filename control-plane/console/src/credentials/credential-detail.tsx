@@ -159,7 +159,8 @@ const DELIVERIES = {
 function Sealed({ held }: { readonly held: Schemas['Token']['webhook'] }) {
   if (held === undefined)
     return <p className="mt-2 text-dim">Known once the webhook holds a secret and answers.</p>;
-  const { delivery, allowedHosts, allowedHeaders, requests = [], provider, hasRefreshToken } = held;
+  const { delivery, allowedHosts, allowedHeaders, allowedQuery = [], provider, hasRefreshToken } = held;
+  const { requests = [] } = held;
   const facts: Fact[] = [
     ['Delivery', DELIVERIES[delivery]],
     ['Hosts', <Entries of={allowedHosts} none="None: no proxy can use it" />],
@@ -167,6 +168,7 @@ function Sealed({ held }: { readonly held: Schemas['Token']['webhook'] }) {
   if (allowedHosts.length > 0)
     facts.push(
       ['Headers', <Entries of={allowedHeaders} none="None" />],
+      ['Query parameters', <Entries of={allowedQuery} none="None" />],
       ['Allowed requests', <Entries of={requests.map(formatRequestRule)} none="Any at these hosts" />],
     );
   if (provider !== undefined)

@@ -255,6 +255,7 @@ function restrictionsIn(form: Form): Members {
   return {
     allowedHosts: listIn(form, 'allowedHosts')?.map((host) => hostFrom(host)),
     allowedHeaders: listIn(form, 'allowedHeaders'),
+    allowedQuery: listIn(form, 'allowedQuery'),
     requests: rulesIn(form),
     delivery,
     recipients: delivery === 'sealed' ? recipientsIn(form) : undefined,

@@ -66,6 +66,14 @@ export function SealedFields({
           hint="In which proxies may put it; authorization and x-api-key unless you name others."
         />
       </Columns>
+      <TextAreaField
+        name="allowedQuery"
+        label="Query parameters"
+        rows={1}
+        spellCheck={false}
+        defaultValue={held?.allowedQuery?.join('\n')}
+        hint="Optional: in which parameters of a query proxies of HTTP APIs may put it, one on each line."
+      />
       <RequestsField {...{ held, isAdmin }} />
       <CheckField
         name="allowShortSecret"

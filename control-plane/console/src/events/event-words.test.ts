@@ -15,6 +15,10 @@ test.each([
   ],
   [{ eventType: 'KEY_REVOKED', ...PROXY }, 'ann@example.org revoked the key of the proxy demo'],
   [{ eventType: 'KEY_REVEALED', ...AGENT }, 'ann@example.org revealed the key of demo'],
+  [
+    { eventType: 'KEY_REVEALED', ...AGENT, proxyId: 'prx_1', proxyName: 'api', serviceName: 'github' },
+    'demo revealed the key of the proxy api',
+  ],
   [{ eventType: 'GRANT_CREATED', ...AGENT, serviceName: 'npm' }, 'ann@example.org granted npm to demo'],
   [
     { eventType: 'POLICY_ATTACHED', ...AGENT, detail: { policyId: 'pol_1', name: 'office' } },

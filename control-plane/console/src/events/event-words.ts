@@ -86,7 +86,7 @@ export interface Sentence {
 }
 
 export function sentenceOf(event: AuditEvent): Sentence {
-  if (!isRequest(event)) return { kind: '', who: personOf(event) ?? 'svault', ...changeOf(event) };
+  if (!isRequest(event)) return { kind: '', who: whoChanged(event) ?? 'svault', ...changeOf(event) };
   const { eventType, agentName, agentId, proxyName, proxyId, serviceName = 'a credential' } = event;
   const isProxy = eventType === 'PROXY_CREDENTIAL_USE';
   return {
@@ -105,7 +105,7 @@ function changeOf(event: AuditEvent): Pick<Sentence, 'done' | 'what' | 'before' 
   const done = eventType === 'LOGIN' && event.outcome !== 'success' ? 'could not sign in' : phrase;
   const agent = agentName ?? agentId;
   const named = namedIn(event);
-  const isOfProxy = agent === undefined && proxyId !== undefined;
+  const isOfProxy = proxyId !== undefined && (agent === undefined || isReadByAgent(event));
   const proxy = proxyName ?? (eventType.startsWith('PROXY_') ? named : undefined) ?? proxyId;
   if (eventType === 'POLICY_ATTACHED' || eventType === 'POLICY_DETACHED') {
     const kind = isOfProxy ? 'proxy' : agent === undefined ? 'credential' : 'agent';
@@ -127,6 +127,13 @@ export function sentenceText(event: AuditEvent): string {
   const { kind, who, done, what, before, whom } = sentenceOf(event);
   return [kind, who, done, what, whom && before, whom].filter(Boolean).join(' ');
 }
+
+const whoChanged = (event: AuditEvent): string | undefined =>
+  isReadByAgent(event) ? (event.agentName ?? event.agentId) : personOf(event);
+
+/** Whether an agent has read the key of its proxy. */
+const isReadByAgent = ({ eventType, agentId, proxyId }: AuditEvent): boolean =>
+  eventType === 'KEY_REVEALED' && agentId !== undefined && proxyId !== undefined;
 
 const personOf = ({ userEmail, adminKeyName, userId }: AuditEvent): string | undefined =>
   adminKeyName === undefined ? (userEmail ?? userId) : `admin key ${adminKeyName}`;

@@ -149,7 +149,7 @@ const DELIVERIES: Readonly<Record<string, string>> = {
 };
 
 function factsOf({ caller, credential, grant, policies }: Reach): (readonly [string, React.ReactNode])[] {
-  const { stored, delivery, allowedHosts, allowedHeaders, requests } = credential;
+  const { stored, delivery, allowedHosts, allowedHeaders, allowedQuery, requests } = credential;
   const state = stored === null ? 'Not known now' : stored ? 'Yes' : 'No: there is nothing to deliver yet';
   return [
     ['Grant', grant === null ? 'A proxy needs none' : <GrantEnd of={grant} />],
@@ -177,6 +177,7 @@ function factsOf({ caller, credential, grant, policies }: Reach): (readonly [str
     ...(delivery === null ? [] : [['Delivery', DELIVERIES[delivery] ?? delivery] as const]),
     ...(allowedHosts === null ? [] : [['Allowed hosts', listOf(allowedHosts)] as const]),
     ...(allowedHeaders === null ? [] : [['Allowed headers', listOf(allowedHeaders)] as const]),
+    ...(allowedQuery?.length ? [['Allowed in the query', listOf(allowedQuery)] as const] : []),
     ...(requests === undefined
       ? []
       : [['Allowed requests', <Entries of={requests.map(formatRequestRule)} none="Any" />] as const]),

@@ -150,10 +150,14 @@ function Inactive({ callerId }: { readonly callerId: string }) {
 /** What is not sealed with the credential, and the command that adds it. */
 function Destination({ cell: { callerId, serviceName }, pair }: Props) {
   const { data } = useQuery(callerQuery(callerId));
-  const { allowedHosts, allowedHeaders } = pair?.credential ?? {};
+  const { allowedHosts, allowedHeaders, allowedQuery } = pair?.credential ?? {};
   const problem =
     data?.proxy && allowedHosts && allowedHeaders
-      ? destinationProblemOf(data.proxy, serviceName, { allowedHosts, allowedHeaders })
+      ? destinationProblemOf(data.proxy, serviceName, {
+          allowedHosts,
+          allowedHeaders,
+          allowedQuery,
+        })
       : undefined;
   if (problem === undefined) return DENIALS.DESTINATION_NOT_ALLOWED.text;
   return (

@@ -11,7 +11,7 @@ import { type AgentCredential, agentKeyCredential, sessionCredential } from '../
  *   occurs twice, since it is unknown which of them is meant
  */
 export function credentialFromHeaders(
-  { headers, rawHeaders }: IncomingMessage,
+  { headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
   ownHeader: 'x-agent-key' | 'x-mcp-key',
 ): string | undefined {
   const { authorization } = headers;
@@ -23,6 +23,28 @@ export function credentialFromHeaders(
     if (bearer !== undefined) return bearer === '' && own === '' ? undefined : bearer;
   }
   return own === '' ? undefined : own;
+}
+
+/** AWS Signature Version 4 and 4A, whose `Credential` begins with the access key id. */
+const AWS_SIGNATURE = /^AWS4-[A-Z0-9-]{1,32} +(?:.*[ ,])?Credential=([^/,\s]+)\//;
+
+/**
+ * The key of an HTTP API's proxy: as {@link credentialFromHeaders}, or as the password of Basic, since git, npm and pip speak
+ * only that, or by the scheme `token` of GitHub's clients, or as the access key id of a signature of AWS's clients, which send
+ * nothing else. That signature is not checked: as everywhere, who has the key may use it.
+ */
+export function proxyKeyFromHeaders(
+  req: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
+): string | undefined {
+  const { authorization = '' } = req.headers;
+  const accessKeyId = AWS_SIGNATURE.exec(authorization)?.[1];
+  if (accessKeyId !== undefined) return occursTwice(req.rawHeaders, 'authorization') ? '' : accessKeyId;
+  const [, scheme = '', value = ''] = /^(basic|token) +(.*)$/is.exec(authorization) ?? [];
+  if (scheme === '') return credentialFromHeaders(req, 'x-mcp-key');
+  if (occursTwice(req.rawHeaders, 'authorization')) return '';
+  if (scheme.toLowerCase() === 'token') return value;
+  const pair = Buffer.from(value, 'base64').toString();
+  return pair.slice(pair.indexOf(':') + 1);
 }
 
 /**

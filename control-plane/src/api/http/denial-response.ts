@@ -23,12 +23,18 @@ export const denialMessages = (own: Partial<DenialMessages>): DenialMessages => 
  *
  * @param headers the headers of every response, flat: name, value, name, value, …
  * @param options.webhookUnavailable the status of that code, 503 unless given
+ * @param options.challenge of a 401 without a key (RFC 9110 section 11.6.1), that of Bearer unless given
  */
 export function createDenialWriter(
   headers: readonly string[],
-  options: { readonly messages?: DenialMessages; readonly webhookUnavailable?: 502 } = {},
+  options: {
+    readonly messages?: DenialMessages;
+    readonly webhookUnavailable?: 502;
+    readonly challenge?: string;
+  } = {},
 ): (res: ServerResponse, denial: Denial) => void {
   const { messages = MESSAGES, webhookUnavailable = ERROR_STATUS.WEBHOOK_UNAVAILABLE } = options;
+  const { challenge = 'Bearer realm="svault"' } = options;
   const prepare = (status: number, content: object, further: readonly string[] = []): Prepared => ({
     status,
     headers: [...headers, ...JSON_CONTENT, ...further],
@@ -36,7 +42,7 @@ export function createDenialWriter(
   });
   const plain = new Map<string, Prepared>(
     Object.entries(messages).map(([code, error]) => {
-      const further = code === 'MISSING_KEY' ? ['WWW-Authenticate', 'Bearer realm="svault"'] : [];
+      const further = code === 'MISSING_KEY' ? ['WWW-Authenticate', challenge] : [];
       return [code, prepare(ERROR_STATUS[code as PlainDenialCode], { error, code }, further)];
     }),
   );
@@ -83,6 +89,7 @@ function describe(
         status: ERROR_STATUS.RATE_LIMITED,
         body: { error: TOO_MANY, code: denial.code, retryAfter: denial.retryAfterSeconds },
       };
+    case 'FORBIDDEN':
     case 'INVALID_REQUEST': {
       const { code, message: error } = denial;
       return { status: ERROR_STATUS[code], body: { error, code, retryAfter: undefined } };

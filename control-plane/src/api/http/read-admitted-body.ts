@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { readBody } from '@svault/server-kit/raw-body';
+import { type BodyBounds, readBody } from '@svault/server-kit/raw-body';
 import type { Denial } from '../../access/decision.ts';
 
 /** What is kept of a body while all that is known of its sender is that a key has the right form. */
@@ -24,7 +24,10 @@ class BodyRejectedEarly extends Error {
  */
 export async function readAdmittedBody(
   req: IncomingMessage,
-  { maxBytes, admit }: { readonly maxBytes: number; readonly admit: () => Promise<Denial | undefined> },
+  {
+    admit,
+    ...bounds
+  }: Pick<BodyBounds, 'coding' | 'maxBytes'> & { readonly admit: () => Promise<Denial | undefined> },
 ): Promise<{ readonly body: Buffer; readonly denial?: undefined } | { readonly denial: Denial }> {
   const admitOrReject = async (): Promise<void> => {
     const denial = await admit();
@@ -32,7 +35,7 @@ export async function readAdmittedBody(
   };
   try {
     const large = { bytes: MAX_UNADMITTED_BYTES, admit: admitOrReject };
-    return { body: await readBody(req, { maxBytes, large }) };
+    return { body: await readBody(req, { ...bounds, large }) };
   } catch (error) {
     if (!(error instanceof BodyRejectedEarly)) throw error;
     req.resume();

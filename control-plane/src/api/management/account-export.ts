@@ -50,10 +50,14 @@ const exportListSchemas = {
   policyAttachments: z.array(z.object({ policyId: z.string(), ...attachmentSchema.shape })),
   proxies: z
     .array(
-      proxySchema.omit({ webhook: true }).extend({
+      proxySchema.omit({ address: true, webhook: true }).extend({
         serviceName: z.string().nullable(),
         agentId: z.string().nullable(),
         headerTemplates: z.record(z.string(), z.string()).nullable(),
+        queryTemplates: z.record(z.string(), z.string()).nullable(),
+        redirects: z.string().nullable(),
+        region: z.string().nullable(),
+        service: z.string().nullable(),
         revokedAt: timeSchema.nullable(),
         lastUsedAt: timeSchema.nullable(),
       }),
@@ -148,6 +152,10 @@ const toProxyExport = (proxy: Proxy): object => ({
   serviceName: proxy.serviceName ?? null,
   agentId: proxy.agentId ?? null,
   headerTemplates: proxy.headerTemplates ?? null,
+  queryTemplates: proxy.queryTemplates ?? null,
+  redirects: proxy.redirects ?? null,
+  region: proxy.region ?? null,
+  service: proxy.service ?? null,
   revokedAt: proxy.revokedAt ?? null,
   lastUsedAt: proxy.lastUsedAt ?? null,
 });

@@ -1,8 +1,15 @@
-import { headerTemplatesSchema } from '@svault/shared/schemas';
+import { awsSigningSchema, headerTemplatesSchema, queryTemplatesSchema } from '@svault/shared/schemas';
 import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import type { Actor } from '../../core/actor.ts';
-import type { Proxy } from '../../core/proxy.ts';
+import {
+  FOLLOW_REDIRECTS,
+  PROXY_KINDS,
+  PROXY_PATHS,
+  type Proxy,
+  UPSTREAM_AUTH_TYPES,
+  neededCapability,
+} from '../../core/proxy.ts';
 import type { WebhookLink } from '../../core/webhook-link.ts';
 import { deliveryMark } from '../../forwarding/proxy-config-sync.ts';
 import type { NewProxy } from '../../management/proxy-settings.ts';
@@ -11,6 +18,7 @@ import {
   createOfferConfig,
   createProxy,
   deleteProxy,
+  requireCapability,
   revealProxyKey,
   revokeProxy,
   updateProxy,
@@ -31,31 +39,65 @@ import {
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 const agentIdSchema = idSchema('agt');
-const authTypeSchema = z.enum(['Token', 'sv_session']).meta({
+const authTypeSchema = z.enum(UPSTREAM_AUTH_TYPES).meta({
   description:
-    'Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only',
+    'Token: the webhook injects the credential. sv_session: the service sends a session of the agent, for this upstream only. aws_sigv4, for kind http: the webhook signs each call with the credential, an AWS access key',
+});
+const kindSchema = z.enum(PROXY_KINDS).meta({
+  description:
+    'mcp: an MCP server. http: an HTTP API; what follows the address of the proxy follows upstreamUrl',
 });
 const upstreamUrlSchema = z
   .string()
   .max(2_048)
-  .meta({ description: 'Without secrets: those are credentials', examples: ['https://mcp.example.com/mcp'] });
+  .meta({
+    description: 'Without secrets: those are credentials. For http without query',
+    examples: ['https://mcp.example.com/mcp'],
+  });
 const templatesSchema = headerTemplatesSchema.meta({
-  description: 'Headers that are sent along; ${TOKEN} or $<TOKEN> stands for the credential',
+  description:
+    'Headers that are sent along; ${TOKEN} or $<TOKEN> stands for the credential, ${BASIC:user} for `user:credential` in base64',
   examples: [{ authorization: 'Bearer ${TOKEN}' }],
 });
+const queryTemplatesInput = queryTemplatesSchema.meta({
+  description:
+    'For kind http: query parameters that the webhook adds, where the credential may be in the query',
+  examples: [{ key: '${TOKEN}' }],
+});
+const redirectsSchema = z.literal(FOLLOW_REDIRECTS).meta({
+  description:
+    'For kind http: the webhook follows redirects of GET and HEAD to other origins, without the credential. Without it they are denied',
+});
+
+const scopeMeta = {
+  description: 'With aws_sigv4, and needed where the host of upstreamUrl does not tell it',
+};
+const regionSchema = awsSigningSchema.shape.region
+  .unwrap()
+  .meta({ ...scopeMeta, examples: ['eu-central-1'] });
+const serviceSchema = awsSigningSchema.shape.service.unwrap().meta({ ...scopeMeta, examples: ['s3'] });
 
 export const proxySchema = z
   .object({
     id: z.string().meta({ examples: ['prx_…'] }),
     name: z.string(),
+    kind: kindSchema,
+    address: z.string().meta({
+      description: 'Where agents reach it: the address of an MCP server, or the base URL of an HTTP API',
+      examples: ['https://svault.example.org/api/proxy/mcp'],
+    }),
     upstreamUrl: z.string(),
     upstreamAuthType: authTypeSchema,
-    serviceName: z.string().optional().meta({ description: 'Of the credential; with Token only' }),
+    serviceName: z.string().optional().meta({ description: 'Of the credential; not with sv_session' }),
     agentId: z
       .string()
       .optional()
       .meta({ description: 'While this agent is not active, the proxy is refused' }),
     headerTemplates: z.record(z.string(), z.string()).optional(),
+    queryTemplates: z.record(z.string(), z.string()).optional(),
+    redirects: redirectsSchema.optional(),
+    region: regionSchema.optional(),
+    service: serviceSchema.optional(),
     status: z.enum(['active', 'revoked']),
     keyPrefix: z.string().meta({ description: 'The first characters of its key' }),
     createdAt: timeSchema,
@@ -78,17 +120,22 @@ const proxyKeySchema = z.object({ key: z.string() });
 const newProxySchema = z
   .strictObject({
     name: nameSchema('prx'),
+    kind: kindSchema.optional(),
     upstreamUrl: upstreamUrlSchema,
     upstreamAuthType: authTypeSchema.optional(),
     serviceName: serviceNameSchema.optional(),
     allowMissing: allowMissingSchema,
     agentId: agentIdSchema.optional(),
     headerTemplates: templatesSchema.optional(),
+    queryTemplates: queryTemplatesInput.optional(),
+    redirects: redirectsSchema.optional(),
+    region: regionSchema.optional(),
+    service: serviceSchema.optional(),
   })
   .meta({ id: 'NewProxy' });
 
 const proxyChangesSchema = newProxySchema
-  .omit({ upstreamAuthType: true })
+  .omit({ kind: true, upstreamAuthType: true })
   .partial()
   .extend({
     agentId: agentIdSchema.nullable().optional(),
@@ -96,11 +143,16 @@ const proxyChangesSchema = newProxySchema
       .nullable()
       .optional()
       .meta({ description: 'null: the usual ones again' }),
+    queryTemplates: queryTemplatesInput.nullable().optional(),
+    redirects: redirectsSchema.nullable().optional(),
+    region: regionSchema.nullable().optional(),
+    service: serviceSchema.nullable().optional(),
   })
   .meta({ id: 'ProxyChanges' });
 
 /** Specification, "MCP proxy": `Token` is the default. */
 const toNewProxy = ({
+  kind = 'mcp',
   upstreamAuthType = 'Token',
   allowMissing: _check,
   ...input
@@ -108,31 +160,54 @@ const toNewProxy = ({
   serviceName: undefined,
   agentId: undefined,
   headerTemplates: undefined,
+  queryTemplates: undefined,
+  redirects: undefined,
+  region: undefined,
+  service: undefined,
   ...input,
+  kind,
   upstreamAuthType,
 });
 
-/** @param link the vault's webhook */
-function toProxyView(proxy: Proxy, link: WebhookLink | undefined): z.output<typeof proxySchema> {
-  const isAtWebhook = proxy.upstreamAuthType === 'Token' && proxy.status === 'active' && link !== undefined;
+/**
+ * @param baseUrl of this control plane
+ * @param link the vault's webhook
+ */
+function toProxyView(
+  proxy: Proxy,
+  baseUrl: string,
+  link: WebhookLink | undefined,
+): z.output<typeof proxySchema> {
+  const isAtWebhook =
+    proxy.upstreamAuthType !== 'sv_session' && proxy.status === 'active' && link !== undefined;
   const delivered = isAtWebhook && proxy.deliveredAs === deliveryMark(link.webhookId, proxy.revision);
-  return { ...proxy, webhook: isAtWebhook ? { delivered } : undefined };
+  const address = baseUrl + PROXY_PATHS[proxy.kind];
+  return { ...proxy, address, webhook: isAtWebhook ? { delivered } : undefined };
 }
 
 export function createProxyRoutes(
   dependencies: Needs<
-    'clock' | 'egressAllow' | 'logger' | 'masterKeys' | 'ownOrigin' | 'proxyConfigs' | 'status',
+    | 'baseUrl'
+    | 'clock'
+    | 'egressAllow'
+    | 'logger'
+    | 'masterKeys'
+    | 'ownOrigin'
+    | 'proxyConfigs'
+    | 'status'
+    | 'webhook',
     'proxies' | 'webhookLinks'
   >,
 ): ManagementRoute[] {
-  const { clock, egressAllow, masterKeys, ownOrigin, stores } = dependencies;
+  const { baseUrl, clock, egressAllow, masterKeys, ownOrigin, stores, webhook } = dependencies;
   const offerConfig = createOfferConfig({ ...dependencies, delivery: dependencies.proxyConfigs });
   const rules = { plainHttp: egressAllow.length > 0, ownOrigin };
+  const health = { links: stores.webhookLinks, webhook, clock };
   const shared = { tag: 'Proxies', role: 'member' } as const;
   const byId = { ...shared, params: idParams('prx') } as const;
   const proxy = { status: 200, schema: proxySchema } as const;
   const viewOf = async ({ vaultId }: Actor, of: Proxy) =>
-    toProxyView(of, await stores.webhookLinks.find(vaultId));
+    toProxyView(of, baseUrl, await stores.webhookLinks.find(vaultId));
   return [
     defineRoute('POST /api/proxies', {
       ...shared,
@@ -144,6 +219,8 @@ export function createProxyRoutes(
       handle: async ({ actor, body, transaction }) => {
         const [input, { allowMissing }] = [toNewProxy(body), body];
         const options = { clock, masterKeys, rules, allowMissing };
+        const needed = neededCapability(input);
+        if (needed !== undefined) await requireCapability(health, actor.vaultId, needed);
         const made = await transaction((inside) => createProxy(inside, input, options));
         return { proxy: await viewOf(actor, await offerConfig(made.proxy)), key: made.key };
       },
@@ -157,7 +234,7 @@ export function createProxyRoutes(
       handle: async ({ actor: { vaultId }, query }) => {
         const link = await stores.webhookLinks.find(vaultId);
         return viewOfPage(stores.proxies.list(vaultId, namedPageRequest(query)), (item) =>
-          toProxyView(item, link),
+          toProxyView(item, baseUrl, link),
         );
       },
     }),

@@ -26,7 +26,7 @@ import {
 import { grantSchema, toGrantView } from './grants.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
-const { delivery, allowedHosts, allowedHeaders, requests } = tokenMetadataSchema.shape;
+const { delivery, allowedHosts, allowedHeaders, allowedQuery, requests } = tokenMetadataSchema.shape;
 
 const reachSchema = z
   .object({
@@ -53,6 +53,7 @@ const reachSchema = z
       delivery: delivery.nullable().meta({ description: 'What is sealed with the credential, as the rest' }),
       allowedHosts: allowedHosts.nullable(),
       allowedHeaders: allowedHeaders.nullable(),
+      allowedQuery,
       requests,
     }),
     grant: grantSchema
@@ -129,6 +130,7 @@ function toReachView(reach: Reach, { known, now }: Surroundings): z.output<typeo
       delivery: record?.delivery ?? null,
       allowedHosts: record?.allowedHosts ?? null,
       allowedHeaders: record?.allowedHeaders ?? null,
+      allowedQuery: record?.allowedQuery,
       ...(record?.requests !== undefined && { requests: record.requests }),
     },
     grant: reach.type === 'agent' ? toGrantView(reach.grant, now) : null,

@@ -11,11 +11,16 @@ export const PROXY = [
   'id',
   'vault_id',
   'name',
+  'kind',
   'upstream_url',
   'upstream_auth_type',
   'service_name',
   'agent_id',
   'header_templates',
+  'query_templates',
+  'redirects',
+  'region',
+  'service',
   'status',
   'key_prefix',
   'created_at',
@@ -44,8 +49,11 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
       const some = proxies(vaultId).select(PROXY);
       return pageBy(['created_at', 'id'], some, page, toProxy, nameContains(page.name));
     },
-    update: ({ vaultId, id, name, upstreamUrl, serviceName, agentId, headerTemplates, revision }) => {
-      const settings = { name, upstreamUrl, serviceName, agentId, headerTemplates, revision };
+    update: ({ vaultId, id, name, upstreamUrl, serviceName, agentId, revision, ...proxy }) => {
+      const { headerTemplates, queryTemplates, redirects, region, service } = proxy;
+      const ofKind = { queryTemplates, redirects, region, service };
+      const sent = { upstreamUrl, serviceName, headerTemplates, ...ofKind };
+      const settings = { name, agentId, revision, ...sent };
       return run(update(vaultId, id).set({ ...toRow(settings), ...nameColumns(name) }));
     },
     markRevoked: (vaultId, id, revokedAt) =>
@@ -59,6 +67,17 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
       ),
     remove: (vaultId, id) =>
       run(db.deleteFrom('proxies').where('vault_id', '=', vaultId).where('id', '=', id)),
+    ofAgent: (vaultId, agentId) =>
+      all(
+        proxies(vaultId)
+          .select([...PROXY, 'key_wrapped'])
+          .where('agent_id', '=', agentId)
+          .where('status', '=', 'active')
+          .orderBy('created_at')
+          .orderBy('id'),
+        // Erased of revoked ones alone.
+        ({ key_wrapped: keyWrapped, ...row }) => ({ ...toProxy(row), keyWrapped: keyWrapped ?? '' }),
+      ),
     wrappedKey: (vaultId, id) =>
       first(
         proxies(vaultId).select('key_wrapped').where('id', '=', id),
@@ -78,9 +97,12 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
 
 export const toProxy = (row: RowOf<Proxy>): Proxy => ({
   ...toEntity(row),
-  headerTemplates:
-    row.header_templates === null ? undefined : (JSON.parse(row.header_templates) as Record<string, string>),
+  headerTemplates: templatesIn(row.header_templates),
+  queryTemplates: templatesIn(row.query_templates),
 });
+
+const templatesIn = (json: string | null): Record<string, string> | undefined =>
+  json === null ? undefined : (JSON.parse(json) as Record<string, string>);
 
 export function createProxyRemovalStore(db: Kysely<Schema>): ProxyRemovalStore {
   const updateAll = ({ vaultId, webhookId }: Pick<ProxyRemoval, 'vaultId' | 'webhookId'>) =>

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
- * MCP proxies. `key_wrapped` is the proxy's own key under the root key, kept for Reveal. `name_hash` is null for a
+ * Proxies of MCP servers and HTTP APIs. `key_wrapped` is the proxy's own key under the root key, kept for Reveal. `name_hash` is null for a
  * revoked proxy, whose name is free. Each change of the settings that
  * the webhook keeps raises `revision`, and `delivered_as` says to which webhook which revision went. `proxy_removals` are
  * settings of revoked or deleted proxies that a webhook still has to delete.
@@ -18,11 +18,16 @@ export const proxies: SchemaMigration = {
       .addColumn('name', 'text', (column) => column.notNull())
       .addColumn('name_key', 'text', (column) => column.notNull())
       .addColumn('name_hash', 'text')
+      .addColumn('kind', 'text', (column) => column.notNull().defaultTo('mcp'))
       .addColumn('upstream_url', 'text', (column) => column.notNull())
       .addColumn('upstream_auth_type', 'text', (column) => column.notNull())
       .addColumn('service_name', 'text')
       .addColumn('agent_id', 'text', (column) => column.references('agents.id'))
       .addColumn('header_templates', 'text')
+      .addColumn('query_templates', 'text')
+      .addColumn('redirects', 'text')
+      .addColumn('region', 'text')
+      .addColumn('service', 'text')
       .addColumn('status', 'text', (column) => column.notNull())
       .addColumn('key_hash', 'text', (column) => column.notNull().unique())
       .addColumn('key_prefix', 'text', (column) => column.notNull())

@@ -138,7 +138,8 @@ const FIND_PROXY: Read = {
     name: 'svault_find_proxy',
     text: `SELECT asked.place, caller.id AS "proxyId", caller.status AS "proxyStatus", caller.upstream_auth_type AS "upstreamAuthType",
       caller.upstream_url AS "upstreamUrl", caller.service_name AS "serviceName",
-      caller.header_templates AS "headerTemplates", caller.revision, caller.delivered_as AS "deliveredAs",
+      caller.header_templates AS "headerTemplates", caller.kind, caller.query_templates AS "queryTemplates",
+      caller.redirects, caller.region, caller.service, caller.revision, caller.delivered_as AS "deliveredAs",
       caller.agent_id AS "agentId", a.status AS "agentStatus",
       CASE WHEN t.service_name IS NULL THEN NULL WHEN t.upstream_rejected_at IS NULL THEN 0 ELSE 1 END
         AS "credentialRejected", ${callerColumns('proxy', 'caller.service_name')}

@@ -48,8 +48,7 @@ export function createRunOperation(deps: {
       takeRow({});
       return { deleted: await vault.delete(serviceName, ifVersion) };
     },
-    'proxies.put': ({ proxyId, serviceName, upstreamUrl, headerTemplates, ifVersion }) => {
-      const config = { proxyId, serviceName, upstreamUrl, headerTemplates };
+    'proxies.put': ({ op: _op, ifVersion, ...config }) => {
       takeRow(config);
       return proxyConfigs.put(config, ifVersion);
     },

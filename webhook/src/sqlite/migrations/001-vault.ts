@@ -46,6 +46,10 @@ export const vaultMigration: Migration = {
       service_name TEXT NOT NULL,
       upstream_url TEXT NOT NULL,
       header_templates TEXT NOT NULL,
+      kind TEXT CHECK (kind = 'http'),
+      query_templates TEXT,
+      redirects TEXT,
+      signing TEXT,
       version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 

@@ -6,31 +6,38 @@ import { TOO_MANY, createDenialWriter, denialMessages, policyDenied } from '../h
 import { type JsonRpcId, rateLimitedBody } from '../http/json-rpc.ts';
 import type { ForwardRefusal } from '../../forwarding/exchange.ts';
 
-/** The request to respond to: by the id of its message, where it has one. */
-interface RequestRef {
-  readonly isPost: boolean;
+/** The request to respond to: by the id of its message, where it is one of JSON-RPC and has one. */
+export interface RequestRef {
+  readonly isMessage: boolean;
   readonly id: JsonRpcId;
 }
 
-const MESSAGES = denialMessages({
-  MISSING_KEY: 'Send the proxy key as Authorization: Bearer mcp_… or in x-mcp-key.',
+/** How the endpoint of a kind of proxies words a 401. */
+export interface KeyTexts {
+  readonly missingKey: string;
+  /** RFC 9110 section 11.6.1. */
+  readonly challenge: string;
+}
+
+const MESSAGES = {
   INVALID_KEY: 'This key is malformed or has been revoked. Ask the owner of the proxy for its current one.',
   SESSION_NOT_FOUND:
     'This proxy has no session of this id with its upstream. Send initialize without Mcp-Session-Id to begin one.',
   AGENT_INACTIVE:
     'The agent of this proxy is suspended or deleted. An admin resumes a suspended one with svault agents resume AGENT.',
-});
+};
 
 /**
  * Writes the errors of this channel (specification, "Proxy endpoint").
  *
- * On POST, denials of the limiter, the penalty box and a `rate_limit` rule are JSON-RPC's `-32029`. All others are plain
- * JSON, as every denial of another method is.
+ * To a message, denials of the limiter, the penalty box and a `rate_limit` rule are JSON-RPC's `-32029`. All others are plain
+ * JSON, as every denial of another request is.
  *
  * @param headers of every response, flat: name, value, name, value, …
  */
-export function createErrorResponses(headers: readonly string[]) {
-  const denyPlainly = createDenialWriter(headers, { messages: MESSAGES, webhookUnavailable: 502 });
+export function createErrorResponses(headers: readonly string[], { missingKey, challenge }: KeyTexts) {
+  const messages = denialMessages({ ...MESSAGES, MISSING_KEY: missingKey });
+  const denyPlainly = createDenialWriter(headers, { messages, challenge, webhookUnavailable: 502 });
   const send = (res: ServerResponse, status: number, body: string, retryAfter: number | undefined): void => {
     const hint = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
     respond(res, { status, headers: [...headers, ...JSON_CONTENT, ...hint], body });
@@ -48,9 +55,9 @@ export function createErrorResponses(headers: readonly string[]) {
   return {
     deny: (res: ServerResponse, ref: RequestRef, denial: Denial): void => {
       const { code } = denial;
-      if (ref.isPost && code === 'RATE_LIMITED')
+      if (ref.isMessage && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: denial.retryAfterSeconds });
-      if (ref.isPost && code === 'POLICY_DENIED' && denial.retryAfterSeconds !== undefined) {
+      if (ref.isMessage && code === 'POLICY_DENIED' && denial.retryAfterSeconds !== undefined) {
         const message = policyDenied(denial);
         return limit(res, ref, code, { message, retryAfter: denial.retryAfterSeconds });
       }
@@ -58,7 +65,7 @@ export function createErrorResponses(headers: readonly string[]) {
     },
     fail: (res: ServerResponse, ref: RequestRef, failure: ForwardRefusal): void => {
       const { status, code, error, retryAfterSeconds: retryAfter } = failure;
-      if (ref.isPost && code === 'RATE_LIMITED')
+      if (ref.isMessage && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: retryAfter ?? 1 });
       const requestId = requestIdOf(res.req);
       send(res, status, JSON.stringify({ error, code, retryAfter, requestId }), retryAfter);

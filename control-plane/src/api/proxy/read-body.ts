@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { BodyBounds } from '@svault/server-kit/raw-body';
 import type { Admittance, Denial, Denied, ProxyAccess, RequestOrigin } from '../../access/decision.ts';
 import { readAdmittedBody } from '../http/read-admitted-body.ts';
 
@@ -22,6 +23,7 @@ export async function receiveBody(
   req: IncomingMessage,
   keyHash: string,
   origin: RequestOrigin,
+  coding: BodyBounds['coding'] = 'none',
 ): Promise<ReceivedBody | Denied> {
   let admission: Promise<Admittance> | undefined;
   const admit = async (): Promise<Denial | undefined> => {
@@ -30,7 +32,7 @@ export async function receiveBody(
     return admittance.outcome === 'denied' ? admittance.denial : undefined;
   };
   try {
-    const received = await readAdmittedBody(req, { maxBytes: MAX_BODY_BYTES, admit });
+    const received = await readAdmittedBody(req, { maxBytes: MAX_BODY_BYTES, coding, admit });
     if (received.denial !== undefined) return { outcome: 'denied', denial: received.denial };
     const { body } = received;
     const admittance = await admission;

@@ -4,20 +4,12 @@ import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { rejectMethod } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
-import {
-  type Ending,
-  type HeaderPairs,
-  type ProxyMethod,
-  headerPairs,
-  keyDisplayPrefix,
-} from '@svault/shared';
+import { type Ending, type HeaderPairs, headerPairs, keyDisplayPrefix } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
 import { ApiError } from '../../core/errors.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
-import type { JsonRpcId } from '../http/json-rpc.ts';
-import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import type { OngoingUses } from '../../access/ongoing-uses.ts';
 import { proxyKeyHash } from '../../core/proxy.ts';
 import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
@@ -25,30 +17,31 @@ import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
 import { createStreamResponse } from './stream-response.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
 import { receiveBody } from './read-body.ts';
-import { createErrorResponses } from './error-responses.ts';
-
-const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const satisfies readonly ProxyMethod[];
-const methodOf = (text: string | undefined): ProxyMethod | undefined =>
-  METHODS.find((method) => method === text);
+import type { ProxyEndpoint } from './endpoints.ts';
+import { type RequestRef, createErrorResponses } from './error-responses.ts';
 
 /**
- * `/api/proxy/mcp` (specification, "MCP proxy"): authenticates, authorises, then forwards.
+ * The endpoint of a kind of proxies (specification, "MCP proxy"): authenticates, authorises, then forwards.
  *
  * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
  */
-export function createProxyHandler(options: {
-  readonly proxyAccess: ProxyAccess;
-  readonly ongoingUses: OngoingUses;
-  readonly forward: Forward;
-  readonly originOf: OriginReader;
-  readonly isOwnHost: HostCheck;
-  /** The service's public address, without trailing slash. */
-  readonly baseUrl: string;
-  readonly allowedOrigins: readonly string[];
-}): DirectHandler {
+export function createProxyHandler(
+  endpoint: ProxyEndpoint,
+  options: {
+    readonly proxyAccess: ProxyAccess;
+    readonly ongoingUses: OngoingUses;
+    readonly forward: Forward;
+    readonly originOf: OriginReader;
+    readonly isOwnHost: HostCheck;
+    /** The service's public address, without trailing slash. */
+    readonly baseUrl: string;
+    readonly allowedOrigins: readonly string[];
+  },
+): DirectHandler {
+  const { kind, methods, isMessage } = endpoint;
   const { proxyAccess: access, ongoingUses: ongoing, forward, originOf, isOwnHost, baseUrl } = options;
   const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
-  const responses = createErrorResponses(staticHeaders.flat());
+  const responses = createErrorResponses(staticHeaders.flat(), endpoint);
   const streamTo = createStreamResponse();
   const checkOrigin = createOriginCheck({
     ownOrigin: new URL(baseUrl).origin,
@@ -57,28 +50,33 @@ export function createProxyHandler(options: {
   });
 
   const handle: DirectHandler = async (req, res) => {
-    const method = methodOf(req.method) ?? rejectMethod(req, METHODS);
+    const { method = '' } = req;
+    if (!methods.includes(method)) rejectMethod(req, methods);
     if (!isOwnHost(req)) throw new ApiError('FORBIDDEN', FOREIGN_HOST);
     if (!checkOrigin(req.headers.origin).allowed) throw new ApiError('FORBIDDEN', FOREIGN_ORIGIN);
-    const isPost = method === 'POST';
-    const key = credentialFromHeaders(req, 'x-mcp-key');
+    const unread = { isMessage: isMessage(method), id: null };
+    const key = endpoint.keyOf(req);
     const keyHash = key === undefined ? undefined : proxyKeyHash(key);
     if (keyHash === undefined) {
       const denial = plainDenial(key === undefined ? 'MISSING_KEY' : 'INVALID_KEY');
-      return responses.deny(res, { isPost, id: null }, denial);
+      return responses.deny(res, unread, denial);
     }
 
     const ending = abortOnDisconnect(res);
     const origin = originOf(req, 'proxy', keyDisplayPrefix(key ?? ''));
-    const received = await receiveBody(access, req, keyHash, origin);
-    if (received.outcome === 'denied') return responses.deny(res, { isPost, id: null }, received.denial);
+    const received = await receiveBody(access, req, keyHash, origin, endpoint.coding);
+    if (received.outcome === 'denied') return responses.deny(res, unread, received.denial);
     const { body, release } = received;
     try {
       const fields = headerPairs(req.rawHeaders);
-      const { traffic, id } = isPost ? classifyMessage(body, () => headerOf(fields, body)) : NO_MESSAGE;
-      const decision = await access.decide({ keyHash, traffic, fields, origin });
-      if (decision.outcome === 'denied') return responses.deny(res, { isPost, id }, decision.denial);
-      await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body }, id, ending });
+      const { traffic, id } = unread.isMessage
+        ? classifyMessage(body, () => headerOf(fields, body))
+        : NO_MESSAGE;
+      const ref = { ...unread, id };
+      const decision = await access.decide({ keyHash, kind, traffic, fields, origin });
+      if (decision.outcome === 'denied') return responses.deny(res, ref, decision.denial);
+      const exchange = { method, target: endpoint.targetOf(req), fields, body };
+      await carry(res, { keyHash, ...decision }, { exchange, ref, ending });
     } finally {
       release();
     }
@@ -96,17 +94,16 @@ export function createProxyHandler(options: {
     }: { readonly keyHash: string } & Extract<ProxyDecision, { readonly outcome: 'use' }>,
     {
       exchange,
-      id,
+      ref,
       ending,
     }: {
       readonly exchange: Omit<ProxyExchange, 'durable' | 'recheck' | 'signal'>;
-      readonly id: JsonRpcId;
+      readonly ref: RequestRef;
       readonly ending: Ending;
     },
   ): Promise<void> {
     const ongoingUse = ongoing.begin(keyHash, use, ending);
     durable.catch(() => ending.abort());
-    const ref = { isPost: exchange.method === 'POST', id };
     try {
       const received = {
         ...exchange,
@@ -131,6 +128,6 @@ export function createProxyHandler(options: {
 
 /** Of the fields that are forwarded: the upstream does not see the others. */
 function headerOf(pairs: HeaderPairs, body: Uint8Array): MessageHeader {
-  const fields = outgoingFields(pairs, body);
+  const fields = outgoingFields('mcp', pairs, body);
   return { contentType: fields['content-type'], mcpMethod: fields['mcp-method'] };
 }

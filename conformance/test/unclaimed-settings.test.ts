@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { RIGHT } from '../fixtures/rules.ts';
+import { selectChecks } from '../src/registry.ts';
+import { runOnMinimal } from './suite.ts';
+
+// No flaws like the others: without the capability the checks of what belongs to it are not scored.
+test.each([
+  ['request rules', 'request-rules', 'takesRequests'],
+  ['names of a query', 'http-proxy', 'takesAllowedQuery'],
+] as const)(
+  'a webhook that stores %s without claiming them fails store.unknown-member',
+  async (_, capability, takes) => {
+    const capabilities = RIGHT.capabilities.filter((each) => each !== capability);
+    const [checks, claimed] = [selectChecks(['store.unknown-member']), { capabilities }];
+    const outcomes = async (isTaken: boolean): Promise<readonly string[]> =>
+      (await runOnMinimal({ ...claimed, [takes]: isTaken }, checks)).map(({ outcome }) => outcome.kind);
+    expect(await outcomes(false)).toEqual(['passed']);
+    expect(await outcomes(true)).toEqual(['failed']);
+  },
+);

@@ -1,0 +1,95 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type PlainUpstream, startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
+import { type HttpProxy, httpProxyOn } from '../support/http-proxy-steps.ts';
+import { storeOn } from '../support/pair-agents.ts';
+import { type PairedService, startPairedService } from '../support/paired-service.ts';
+
+// Both hops with the reference webhook (PROTOCOL.md section 5.9), as a client of AWS calls them.
+
+const KEYS = {
+  Version: 1,
+  AccessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+  SecretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+};
+
+let service: PairedService;
+let upstream: PlainUpstream;
+let api: HttpProxy;
+let seen: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
+
+beforeAll(async () => {
+  upstream = await startPlainUpstream(async (req, res) => {
+    const { method = '', url = '', headers } = req;
+    seen.push({ method, url, headers, body: (await buffer(req)).toString() });
+    res.end('ok');
+  });
+  service = await startPairedService({ logLevel: 'trace' });
+  const value = JSON.stringify(KEYS);
+  await storeOn(service.pair, 'aws', { tokenType: 'RawCredential', value, allowedHosts: [upstream.origin] });
+  api = await httpProxyOn(
+    { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin },
+    {
+      upstreamUrl: upstream.origin,
+      serviceName: 'aws',
+      upstreamAuthType: 'aws_sigv4',
+      region: 'eu-central-1',
+      service: 's3',
+    },
+  );
+});
+afterAll(async () => {
+  await service.stop();
+  await upstream.close();
+});
+beforeEach(() => {
+  service.clock.advance(60_000);
+  seen = [];
+});
+
+/** What AWS's clients send, with the proxy's key for the access key id. */
+const signedWith = (key: string): string =>
+  `AWS4-HMAC-SHA256 Credential=${key}/20261120/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, Signature=${'ab'.repeat(32)}`;
+
+describe('a client of AWS', () => {
+  it('is known by its access key id, and its signature is replaced by one of the credential', async () => {
+    const headers = {
+      authorization: signedWith(api.key),
+      'x-amz-date': '20261120T120000Z',
+      'content-encoding': 'aws-chunked',
+      'x-amz-content-sha256': 'STREAMING-UNSIGNED-PAYLOAD-TRAILER',
+      'x-amz-decoded-content-length': '5',
+      'x-amz-trailer': 'x-amz-checksum-crc32',
+    };
+    const body = '5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n';
+    const answer = await api.ask('/bucket/a%20key', { method: 'PUT', headers, body });
+    expect(answer).toMatchObject({ status: 200, text: 'ok' });
+    expect(seen).toHaveLength(1);
+    for (const request of seen) {
+      expect(request).toMatchObject({ method: 'PUT', url: '/bucket/a%20key', body: 'hello' });
+      expect(request.headers['authorization']).toMatch(
+        /^AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE\/\d{8}\/eu-central-1\/s3\/aws4_request, SignedHeaders=/,
+      );
+      expect(request.headers['x-amz-checksum-crc32']).toBe('NhCmhg==');
+      expect(JSON.stringify(request)).not.toContain(api.key);
+    }
+  });
+
+  it.each([
+    ['another key', signedWith('mcp_wrong'), 403],
+    ['a key of AWS', signedWith('AKIAIOSFODNN7EXAMPLE'), 403],
+    ['no credential', 'AWS4-HMAC-SHA256 SignedHeaders=host, Signature=ab', 401],
+  ])('is denied with %s', async (_what, authorization, status) => {
+    const answer = await api.ask('/bucket', { headers: { authorization } });
+    expect([answer.status, seen]).toEqual([status, []]);
+  });
+
+  it('is told why a presigned address is denied', async () => {
+    const headers = { authorization: signedWith(api.key) };
+    const { status, text } = await api.ask('/bucket/k?X-Amz-Signature=ab', { headers });
+    expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'REQUEST_NOT_ALLOWED' }]);
+    expect(text).toContain('X-Amz-');
+    expect(seen).toEqual([]);
+  });
+});

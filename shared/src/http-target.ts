@@ -1,0 +1,96 @@
+import { decodeEscapes } from './percent-encoding.ts';
+import { type Ambiguity, ambiguityText } from './request-rules/request-denial.ts';
+
+/** PROTOCOL.md section 5.8: the field of a signed request that has what follows the upstream's URL. */
+export const HTTP_TARGET_HEADER = 'sv-target';
+
+const MAX_CHARACTERS = 8 * 1024;
+/** Visible ASCII. */
+const CHARACTERS = /^[!-~]*$/;
+
+/** What is wrong with a target besides what request rules deny in one as well. */
+const OWN_PROBLEMS = {
+  target_length: 'The request’s path and query together are longer than 8,192 characters.',
+  target_characters: 'The request’s path or query has a backslash, or a character that no URL has.',
+  query_parameter: 'The request’s query names the parameter that the credential goes into.',
+} as const;
+type OwnProblem = keyof typeof OWN_PROBLEMS;
+export const TARGET_PROBLEMS = Object.keys(OWN_PROBLEMS) as OwnProblem[];
+
+/** Why an HTTP API is not called with a target, whether or not its record has request rules (PROTOCOL.md section 5.8). */
+export type TargetProblem =
+  OwnProblem | Extract<Ambiguity, 'absolute_target' | 'fragment' | 'path_dot_segment' | 'path_empty_segment'>;
+
+/** For people; has nothing of the request. */
+export const targetProblemText = (problem: TargetProblem): string =>
+  Object.hasOwn(OWN_PROBLEMS, problem)
+    ? OWN_PROBLEMS[problem as OwnProblem]
+    : ambiguityText(problem as Ambiguity);
+
+/**
+ * Whether another program could take a target for something else than a path below the upstream's URL and a query.
+ *
+ * @param target what follows the URL, as the agent sent it: empty, or from `/` or `?` on
+ * @param upstreamUrl without a query
+ * @returns undefined if not
+ */
+export function targetProblem(target: string, upstreamUrl: string): TargetProblem | undefined {
+  if (target.length > MAX_CHARACTERS) return 'target_length';
+  if (target.includes('#')) return 'fragment';
+  if (!CHARACTERS.test(target) || target.includes('\\')) return 'target_characters';
+  if (!/^(?:$|[/?])/.test(target)) return 'absolute_target';
+  const [path = ''] = target.split('?', 1);
+  if (path.startsWith('//') && basePath(upstreamUrl) === '') return 'path_empty_segment';
+  return hasDotSegment(path) ? 'path_dot_segment' : undefined;
+}
+
+/** Nobody encodes a path more often. */
+const MAX_DECODINGS = 5;
+const SEGMENT_ENDS = /[/\\]/;
+/** As request rules take one (PROTOCOL.md RUL-07), or with parameters behind it. */
+const DOT_SEGMENT = /^\.[. ]*(?:$|[;\0-\x20])/;
+
+/** Also one that only a program sees which decodes delimiters first, as of `a%2F..%2Fb`, or decodes more than once. */
+function hasDotSegment(path: string): boolean {
+  let text = path;
+  for (let times = 0; text !== decodeEscapes(text); times++) {
+    if (times === MAX_DECODINGS) return true;
+    text = decodeEscapes(text);
+  }
+  return text.split(SEGMENT_ENDS).some((segment) => DOT_SEGMENT.test(segment));
+}
+
+/** What is asked of the upstream, byte for byte: the path of its URL and the target behind it. */
+export function upstreamTarget(upstreamUrl: string, target: string): string {
+  const path = basePath(upstreamUrl) + target;
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+function basePath(upstreamUrl: string): string {
+  const { pathname } = new URL(upstreamUrl);
+  return pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
+}
+
+/**
+ * Whether the query of a target names a parameter, as a program reads names that takes `&` and `;` for separators and
+ * decodes what can be decoded.
+ */
+export function namesParameter(target: string, name: string): boolean {
+  const question = target.indexOf('?');
+  if (question === -1) return false;
+  return target
+    .slice(question + 1)
+    .split(/[&;]/)
+    .some((pair) => decodeEscapes((pair.split('=', 1)[0] ?? '').replaceAll('+', ' ')) === name);
+}
+
+/** A target with parameters behind its query. @throws URIError for a value that is not well-formed Unicode */
+export function withQuery(
+  target: string,
+  parameters: readonly (readonly [name: string, value: string])[],
+): string {
+  if (parameters.length === 0) return target;
+  const added = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+  if (!target.includes('?')) return `${target}?${added}`;
+  return target.endsWith('?') ? target + added : `${target}&${added}`;
+}
