@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|idle|streams|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
+ * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
  * --connections N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
  * table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only where it is named.
  * `--compare` prints what changed since the run of a file beyond the spread of both.
@@ -27,6 +27,7 @@ import { processRows } from './rows/processes.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { rateRows } from './rows/rates.ts';
 import { requestRuleRows } from './rows/request-rules.ts';
+import { runRows, startBenchApi } from './rows/run.ts';
 import { ROOM, agentListRows, growthRow, logRows } from './rows/large-account.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 import { watchingConsoleRows } from './rows/watching-consoles.ts';
@@ -72,6 +73,21 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
     return withPair(join(dir, 'streams'), launcher, (pair) => idleStreamRows(pair, options));
   },
   rules: (dir) => withPair(join(dir, 'rules'), TOGETHER, (pair) => requestRuleRows(pair, options)),
+  run: async (dir) => {
+    const place = join(dir, 'run');
+    const api = await startBenchApi(place);
+    const trusting = { NODE_EXTRA_CA_CERTS: api.certificate };
+    try {
+      return await withPair(
+        join(place, 'pair'),
+        BESIDE,
+        (pair) => runRows(pair, api, place, options),
+        trusting,
+      );
+    } finally {
+      api.close();
+    }
+  },
   processes: (dir) => processRows(join(dir, 'processes'), options),
   watched: (dir) => withPair(join(dir, 'watched'), BESIDE, (pair) => watchingConsoleRows(pair, options)),
   hostile: (dir) => besideHostile(join(dir, 'hostile')),

@@ -55,6 +55,8 @@ export const TARGETS = {
   memoryOfHalfBodies: atMost('MB', 32, 16),
   requestDecision: atMost('ms', 0.02, 0.01),
   toolListAdded: atMost('ms', 5, 2),
+  runStart: atMost('ms', 300, 200),
+  runAdded: atMost('ms', 3, 1),
   page: atMost('ms', 100, 30),
   start: atMost('ms', 2000, 800),
   // 150 and 120 ms on a machine where `node -e 0` takes 40 ms.

@@ -8,6 +8,7 @@ interface Command {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onStart?: (pid: number) => void;
 }
 
 /** As shells say it (POSIX.1-2017, shell command language 2.8.2). */
@@ -30,6 +31,7 @@ export async function runCommand(invocation: Invocation, command: Command): Prom
   } catch (error) {
     return notStarted(invocation, command, error);
   }
+  if (child.pid !== undefined) command.onStart?.(child.pid);
   const stopForwarding = forwardSignals(child, invocation);
   try {
     return await new Promise<number>((resolve) => {

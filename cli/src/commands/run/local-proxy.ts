@@ -1,0 +1,154 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, type RequestListener, type Server, createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { CertificateAuthority } from './certificate-authority.ts';
+import { type CoveredHost, authorityFrom, authorityText } from './covered-hosts.ts';
+import { createCoveredRequests } from './covered-request.ts';
+import { UNAUTHENTICATED, refuseConnect, sendRefusal } from './refusal.ts';
+import { createStraightConnections } from './straight.ts';
+import type { Tally } from './tally.ts';
+
+/** A forward proxy on this machine (RFC 9110 section 3.7), for those who know its password. */
+export interface LocalProxy {
+  /** With user and password, as HTTPS_PROXY has it. */
+  readonly url: string;
+  /** Breaks off what is under way. */
+  close(): Promise<void>;
+}
+
+/** More than a program opens, and few enough for a process's descriptors, of which each may take two. */
+const MAX_CONNECTIONS = 500;
+/** As much as the webhook takes (PROTOCOL.md section 5.8), with what is not sent on. */
+const MAX_HEADER_BYTES = 48 * 1024;
+/** A program may keep a connection for this long between two requests; servers close theirs later than Node’s 5 seconds. */
+const KEEP_ALIVE_MS = 120_000;
+const HEADERS_TIMEOUT_MS = 30_000;
+const HANDSHAKE_TIMEOUT_MS = 30_000;
+const PASSWORD_BYTES = 32;
+const USER = 'svault';
+
+const BOUNDS = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // A body may take as long as its sender wants, as without this proxy.
+  requestTimeout: 0,
+} as const;
+
+/**
+ * @param options.hosts by `authorityText`
+ * @param options.baseUrl of the control plane
+ * @param options.only deny hosts that no proxy covers
+ */
+export async function startLocalProxy(options: {
+  readonly hosts: ReadonlyMap<string, CoveredHost>;
+  readonly authority: CertificateAuthority;
+  readonly baseUrl: string;
+  readonly only: boolean;
+  readonly tally: Tally;
+}): Promise<LocalProxy> {
+  const { hosts, authority } = options;
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  const isAuthorized = createPasswordCheck(password);
+  const covered = createCoveredRequests(options);
+  const straight = createStraightConnections({ ...options, ownPort: () => port });
+  const servers = new Map<CoveredHost, Promise<Server>>();
+
+  const serverOf = (host: CoveredHost): Promise<Server> => {
+    const known =
+      servers.get(host) ?? createInnerServer(host, authority, (...call) => covered.send(host, ...call));
+    servers.set(host, known);
+    return known;
+  };
+
+  function onRequest(...[req, res]: Parameters<RequestListener>): void {
+    if (!isAuthorized(req)) return sendRefusal(res, UNAUTHENTICATED);
+    const [, place = '', path = ''] = /^http:\/\/([^/?#]*)(.*)$/i.exec(req.url ?? '') ?? [];
+    const target = authorityFrom(place, 80);
+    if (target === undefined)
+      return sendRefusal(res, {
+        status: 400,
+        code: 'INVALID_REQUEST',
+        error: 'This is a proxy: it takes CONNECT, and requests for http:// addresses.',
+      });
+    const host = hosts.get(authorityText(target));
+    const origin = path.startsWith('/') ? path : `/${path}`;
+    if (host?.scheme !== 'http') return straight.send(target, origin, req, res);
+    req.url = origin;
+    covered.send(host, req, res);
+  }
+
+  function onConnect(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    if (!isAuthorized(req)) return refuseConnect(socket, UNAUTHENTICATED);
+    const target = authorityFrom(req.url ?? '');
+    if (target === undefined)
+      return refuseConnect(socket, {
+        status: 400,
+        code: 'INVALID_REQUEST',
+        error: 'CONNECT takes a host and a port.',
+      });
+    const host = hosts.get(authorityText(target));
+    if (host === undefined) return straight.tunnel(target, socket, head);
+    void serverOf(host).then((server) => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      if (head.length > 0) socket.unshift(head);
+      server.emit('connection', socket);
+    });
+  }
+
+  const server = createServer(BOUNDS, onRequest).on('connect', onConnect).on('clientError', refuseUnreadable);
+  server.maxConnections = MAX_CONNECTIONS;
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://${USER}:${password}@127.0.0.1:${port}`,
+    close: async () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+      covered.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Compares in a time that says nothing about the password (RFC 7617). */
+function createPasswordCheck(password: string): (req: IncomingMessage) => boolean {
+  const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer');
+  const expected = digestOf(Buffer.from(`${USER}:${password}`).toString('base64'));
+  return ({ headers }) => {
+    const [, given = ''] = /^basic +([^ ]+)$/i.exec(headers['proxy-authorization'] ?? '') ?? [];
+    return timingSafeEqual(digestOf(given), expected);
+  };
+}
+
+/** What speaks HTTP/1.1 within a tunnel to a covered host: behind TLS that ends here, or without. */
+async function createInnerServer(
+  { scheme, hostname }: CoveredHost,
+  authority: CertificateAuthority,
+  listener: RequestListener,
+): Promise<Server> {
+  if (scheme === 'http') return createServer(BOUNDS, listener).on('clientError', refuseUnreadable);
+  const options = { ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+  return createTlsServer({ ...BOUNDS, ...options, ...(await authority.leafFor(hostname)) }, listener).on(
+    'clientError',
+    refuseUnreadable,
+  );
+}
+
+/** As Node does, but not before it is sent: behind TLS it would be lost. */
+function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+}

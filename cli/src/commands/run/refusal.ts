@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** What the local proxy answers where it does not send a request on. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: keyof typeof REASONS;
+  readonly error: string;
+}
+
+/** By code: the status, and the reason as the summary has it. */
+export const REASONS = {
+  INVALID_REQUEST: 'not a request that a proxy takes',
+  PROXY_AUTHENTICATION_REQUIRED: 'without the password of this run',
+  HOST_NOT_COVERED: 'no proxy covers it',
+  PATH_NOT_COVERED: 'not below the base of a proxy',
+  UPGRADE_NOT_SUPPORTED: 'an upgrade, such as to WebSocket',
+  LOOP: 'the local proxy itself',
+  HOST_UNREACHABLE: 'cannot be reached',
+  CONTROL_PLANE_UNREACHABLE: 'the control plane cannot be reached',
+} as const;
+
+/** RFC 9110 section 15.5.8. */
+const CHALLENGE = 'Basic realm="svault run"';
+
+export const UNAUTHENTICATED: Refusal = {
+  status: 407,
+  code: 'PROXY_AUTHENTICATION_REQUIRED',
+  error: 'This proxy is of another command: only what svault run started may use it.',
+};
+
+const bodyOf = ({ error, code }: Refusal): string => JSON.stringify({ error, code });
+
+export function sendRefusal(res: ServerResponse, refusal: Refusal): void {
+  res.req.resume();
+  res.writeHead(refusal.status, {
+    'content-type': 'application/json',
+    connection: 'close',
+    ...(refusal.status === 407 && { 'proxy-authenticate': CHALLENGE }),
+  });
+  res.end(bodyOf(refusal));
+}
+
+/** For a CONNECT, which has no response to write. */
+export function refuseConnect(socket: Duplex, refusal: Refusal): void {
+  const body = bodyOf(refusal);
+  const challenge = refusal.status === 407 ? `Proxy-Authenticate: ${CHALLENGE}\r\n` : '';
+  socket.end(
+    `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${challenge}Connection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Files of one run, which are gone after it, however svault ends. */
+export interface RunFolder {
+  /** @returns the path */
+  write(name: string, text: string): string;
+  /** Has the command ended too where svault is killed. */
+  watch(pid: number): void;
+  remove(): void;
+}
+
+/**
+ * Reads its input to the end, which comes when svault ends, and then removes the folder and ends the process that the last line
+ * names: with SIGTERM, and five seconds later with SIGKILL. Signals of the terminal do not reach it.
+ */
+const WATCHER = `
+trap '' HUP INT QUIT TERM
+pid=
+while read -r line; do pid=$line; done
+rm -rf -- "$1"
+[ -n "$pid" ] || exit 0
+kill -TERM "$pid" || exit 0
+for second in 1 2 3 4 5; do
+  sleep 1
+  kill -0 "$pid" || exit 0
+done
+kill -KILL "$pid"`;
+
+/** Makes a folder that only this user may read, and starts what removes it. */
+export function makeRunFolder(): RunFolder {
+  const path = mkdtempSync(join(tmpdir(), 'svault-run-'));
+  const watcher = spawn('/bin/sh', ['-c', WATCHER, 'svault-run', path], {
+    // A session of its own.
+    detached: true,
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watcher.on('error', () => undefined).unref();
+  watcher.stdin.on('error', () => undefined);
+  const tell = (line: string): void => void watcher.stdin.write(`${line}\n`);
+  return {
+    write: (name, text) => {
+      const file = join(path, name);
+      writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+      return file;
+    },
+    watch: (pid) => tell(String(pid)),
+    remove: () => {
+      rmSync(path, { recursive: true, force: true });
+      tell('');
+      watcher.stdin.end();
+    },
+  };
+}
