@@ -22,6 +22,7 @@ const COMMANDS_ELSEWHERE: Readonly<Record<string, string>> = {
   'webhook down': 'webhook-containers.test.ts',
   'webhook bind': 'webhook-bind.test.ts, with a webhook that is not bound',
   completion: 'completion.test.ts, in the shells',
+  import: 'import.test.ts, with a home folder of its own',
 };
 
 /** Operations that no command of the scenario reaches, and why. */

@@ -64,6 +64,7 @@ const TABLE = [
     'providers edit',
     'providers rm|delete',
     'exec',
+    'import',
     'completion',
     'help',
     'explain',
