@@ -1,6 +1,5 @@
 import type { CommittedEvent } from '../audit/audit-writer.ts';
 import { ApiError } from '../core/errors.ts';
-import type { LifetimeUse } from '../core/policy.ts';
 import { usageWithout } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
 import {
@@ -11,7 +10,7 @@ import {
   denied,
   plainDenial,
 } from './decision.ts';
-import { evaluateProxyRequest } from './evaluate-request.ts';
+import { type AllowedUse, evaluateProxyRequest } from './evaluate-request.ts';
 import { type CallerSteps, type PipelineDependencies, countOnce, identify, runPipeline } from './pipeline.ts';
 import { type DenialRecorder, createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
 import type { SessionIds } from './session-ids.ts';
@@ -32,7 +31,7 @@ const NO_MEMORY = { ...NO_STREAM, scope: 'large_bodies' } as const;
 
 /** Decides whether a proxy's request is forwarded, and with what. */
 export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
-  const { store, audit, limiter, offlineForSeconds, streams, bodies, clock } = dependencies;
+  const { store, audit, limiter, policies, offlineForSeconds, streams, bodies, clock } = dependencies;
   const denialsOf = createDenialRecorder(proxyDenialEvent, dependencies);
 
   const callerSteps = (keyHash: string): CallerSteps<ProxySubject> => ({
@@ -51,7 +50,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
    */
   async function authorizeUse(
     subject: ProxySubject,
-    uses: readonly LifetimeUse[],
+    { uses, request }: AllowedUse,
     { origin, denials }: { readonly origin: RequestOrigin; readonly denials: Denials },
   ) {
     const { vaultId, accountRevision } = subject;
@@ -64,7 +63,8 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
     let recorded: CommittedEvent | undefined;
     try {
-      recorded = await audit.commit(proxyEvent(subject, { outcome: 'success', origin }), {
+      const detail = request && { ...request };
+      recorded = await audit.commit(proxyEvent(subject, { outcome: 'success', origin, detail }), {
         touchCaller: isStale(subject, clock.now()),
         onlyIf: { accountRevision, expiresAt: null, uses },
       });
@@ -89,7 +89,8 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   }
 
   return {
-    decide: async ({ keyHash, traffic, fields, origin }) => {
+    decide: async (request) => {
+      const { keyHash, traffic, origin } = request;
       if (keyHash === undefined) return denied(plainDenial('INVALID_KEY'));
       const denials = denialsOf(origin);
       const caller = callerSteps(keyHash);
@@ -98,12 +99,13 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
         traffic,
         count: countOnce(limiter),
         callerId: ({ proxyId }: ProxySubject) => proxyId,
+        isCostly: (subject: ProxySubject) => policies.filters(subject.policies),
         evaluate: (subject: ProxySubject, nowMs: number) =>
-          evaluateProxyRequest(dependencies, subject, { fields, origin }, nowMs),
+          evaluateProxyRequest(dependencies, subject, request, nowMs),
       };
       const decision = await runPipeline(dependencies, denials, {
         ...steps,
-        conclude: (subject, { uses }) => authorizeUse(subject, uses, { origin, denials }),
+        conclude: (subject, allowed) => authorizeUse(subject, allowed, { origin, denials }),
       });
       if (decision.outcome === 'denied') return decision;
       const { outcome, use, stream, uses, durable } = decision;

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { Origin } from '../core/origin.ts';
 import type { PolicyDenial } from '../core/policy.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
+import type { FilteredRequest } from '../policies/request-filter.ts';
 import type { BodyReservation, OpenStream } from './concurrency-limits.ts';
 import type { BoundWebhook, ListedGrant } from './subject.ts';
 
@@ -34,8 +35,12 @@ export type Denial =
       readonly scope: LimiterDenial['scope'] | 'open_streams' | 'large_bodies';
       readonly retryAfterSeconds: number;
     }
-  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */
-  | ({ readonly code: 'POLICY_DENIED'; readonly retryAfterSeconds?: number } & PolicyDenial);
+  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. `request` is for the log. */
+  | ({
+      readonly code: 'POLICY_DENIED';
+      readonly retryAfterSeconds?: number;
+      readonly request?: FilteredRequest | undefined;
+    } & PolicyDenial);
 
 export const plainDenial = (code: PlainDenialCode): Denial => ({ code });
 
@@ -102,8 +107,10 @@ export interface ProxyRequest {
   readonly keyHash: string | undefined;
   /** The floor that it counts against (specification, "Handshake exemption"). */
   readonly traffic: 'proxy_mcp' | 'mcp_handshake';
+  readonly method: string;
   /** Its headers as received; a session that they name must be one of the proxy. */
   readonly fields: HeaderPairs;
+  readonly body: Uint8Array;
   readonly origin: RequestOrigin;
 }
 

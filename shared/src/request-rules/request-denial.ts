@@ -36,8 +36,12 @@ export const REQUEST_DENIALS = ['rule', ...(Object.keys(AMBIGUITIES) as Ambiguit
 export function requestDenialText(denial: RequestDenial, serviceName: string): string {
   return denial === 'rule'
     ? `No request rule of \`${serviceName}\` allows this request. Its owner lists the rules with \`svault show ${serviceName}\`.`
-    : `The request has two readings: ${AMBIGUITIES[denial]}. Send it in its plain form.`;
+    : ambiguityText(denial);
 }
+
+/** As `requestDenialText`, of a request that is denied whatever the rules are. */
+export const ambiguityText = (ambiguity: Ambiguity): string =>
+  `The request has two readings: ${AMBIGUITIES[ambiguity]}. Send it in its plain form.`;
 
 /** Thrown inside of this folder alone. */
 export class AmbiguousRequest extends Error {

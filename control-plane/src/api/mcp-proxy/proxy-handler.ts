@@ -19,9 +19,9 @@ import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
 import type { JsonRpcId } from '../http/json-rpc.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import type { OngoingUses } from '../../access/ongoing-uses.ts';
+import { outgoingFields } from '../../access/upstream-request.ts';
 import { proxyKeyHash } from '../../core/proxy.ts';
 import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
-import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
 import { createStreamResponse } from './stream-response.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
 import { receiveBody } from './read-body.ts';
@@ -76,7 +76,7 @@ export function createProxyHandler(options: {
     try {
       const fields = headerPairs(req.rawHeaders);
       const { traffic, id } = isPost ? classifyMessage(body, () => headerOf(fields, body)) : NO_MESSAGE;
-      const decision = await access.decide({ keyHash, traffic, fields, origin });
+      const decision = await access.decide({ keyHash, traffic, method, fields, body, origin });
       if (decision.outcome === 'denied') return responses.deny(res, { isPost, id }, decision.denial);
       await carry(res, { keyHash, ...decision }, { exchange: { method, fields, body }, id, ending });
     } finally {
