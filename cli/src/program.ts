@@ -20,6 +20,7 @@ import { completeNamesCommand, completionCommand } from './commands/completion/c
 import { doctorCommand } from './commands/doctor/commands.ts';
 import { execCommand } from './commands/exec/commands.ts';
 import { explainCommand } from './commands/explain/commands.ts';
+import { importCommand } from './commands/import/commands.ts';
 import { loginCommand, logoutCommand, whoamiCommand } from './commands/login/commands.ts';
 import {
   createToken,
@@ -128,6 +129,7 @@ export function createProgram(surroundings: Surroundings, first?: string): Comma
       {
         exec: execCommand,
         run: runCommand,
+        import: importCommand,
         completion: () => completionCommand(program, surroundings),
         doctor: doctorCommand,
         explain: explainCommand,

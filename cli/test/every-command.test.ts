@@ -23,6 +23,7 @@ const COMMANDS_ELSEWHERE: Readonly<Record<string, string>> = {
   'webhook bind': 'webhook-bind.test.ts, with a webhook that is not bound',
   completion: 'completion.test.ts, in the shells',
   run: 'run/run.test.ts, with an API over TLS that its proxy covers',
+  import: 'import.test.ts, with a home folder of its own',
 };
 
 /** Operations that no command of the scenario reaches, and why. */

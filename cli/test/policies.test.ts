@@ -194,3 +194,46 @@ test('a file is read by its name, and one that is missing is named', async () =>
     err: expect.stringMatching(/gone\.yaml cannot be read/) as string,
   });
 });
+
+test('policies apply takes a request_filter, and simulate says what it decides about a request of a proxy', async () => {
+  await svault('add', 'asked', '--value', '0123456789abcdef0123');
+  await svault(
+    ...['proxies', 'create', '--name', 'issues', '--upstream-url', 'https://mcp.example.com/mcp'],
+    ...['--service', 'asked', '--format', 'name'],
+  );
+  const file = `
+name: reads
+rules:
+  - type: request_filter
+    requests:
+      - { methods: [GET], paths: [/repos/acme/**] }
+      - { tools: [get_*], paths: [/mcp], arguments: { /repo: [site] } }
+attach: { proxies: [issues] }
+`;
+  expect(await reading(file, 'policies', 'apply')).toMatchObject({ code: 0 });
+  const decisionOf = async (...flags: string[]): Promise<string> => {
+    const asked = ['policies', 'simulate', '--proxy', 'issues', '--service', 'asked', ...flags];
+    return (await svault(...asked, '--format', 'name')).out.trim();
+  };
+  expect(await decisionOf()).toBe('unknown');
+  expect(await decisionOf('--path', '/repos/acme/site')).toBe('allowed');
+  expect(await decisionOf('--method', 'DELETE', '--path', '/repos/acme/site')).toBe('denied');
+  expect(await decisionOf('--tool', 'get_issue', '--arguments', '{"repo":"site"}')).toBe('allowed');
+  expect(await decisionOf('--tool', 'get_issue', '--arguments', '{"repo":"docs"}')).toBe('denied');
+  expect(await decisionOf('--mcp-method', 'resources/read')).toBe('denied');
+  const unknown = await svault('policies', 'simulate', '--proxy', 'issues', '--service', 'asked');
+  expect(unknown.out).toContain('request_filter of reads (proxy): cannot tell without a request');
+  for (const text of ['[]', 'site', 'null'])
+    expect(
+      await svault(
+        ...['policies', 'simulate', '--proxy', 'issues', '--service', 'asked', '--tool', 'a'],
+        ...['--arguments', text],
+      ),
+    ).toMatchObject({ code: 2, err: expect.stringContaining('--arguments takes a JSON object') });
+  const tests = `
+tests:
+  - { proxy: issues, service: asked, call: { path: /repos/acme/site }, expect: allowed }
+  - { proxy: issues, service: asked, call: { path: /user }, expect: denied, rule: request_filter }
+`;
+  expect(await reading(tests, 'policies', 'test')).toMatchObject({ code: 0 });
+});

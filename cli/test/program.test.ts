@@ -65,6 +65,7 @@ const TABLE = [
     'providers rm|delete',
     'exec',
     'run',
+    'import',
     'completion',
     'help',
     'explain',

@@ -43,6 +43,14 @@ test('get loads nothing that only tables, prompts, locks, sealed credentials or 
     SVAULT_KEY: `svagent_${'A'.repeat(43)}`,
   });
   expect(loaded).toContain('zod');
-  for (const slow of ['string-width', 'proper-lockfile', 'jose', '@napi-rs/keyring', 'env-paths'])
+  for (const slow of [
+    'string-width',
+    'proper-lockfile',
+    'jose',
+    '@napi-rs/keyring',
+    'env-paths',
+    'jsonc-parser',
+    'yaml',
+  ])
     expect(loaded).not.toContain(slow);
 });

@@ -7,15 +7,22 @@ import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pathFor } from './support/pair-agents.ts';
 
-/** A disk that fails each sync of a group while a file is there, named after the program. */
+/**
+ * A disk that fails each sync of a group once a credential was asked for while a file is there, named after the program:
+ * calls of background jobs come at any time, and the program would end before the use.
+ */
 const FAILING_DISK = `
+  import { subscribe } from 'node:diagnostics_channel';
   import fs from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
   const { fdatasync } = fs;
   const program = process.argv[1].includes('webhook') ? 'webhook' : 'control-plane';
-  const fails = () => fs.existsSync(process.env.FAILING + program);
+  let fails = false;
+  subscribe('http.server.request.start', ({ request }) => {
+    fails ||= request.url.includes('/credential') && fs.existsSync(process.env.FAILING + program);
+  });
   const failure = Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
-  fs.fdatasync = (file, done) => (fails() ? setImmediate(done, failure) : fdatasync(file, done));
+  fs.fdatasync = (file, done) => (fails ? setImmediate(done, failure) : fdatasync(file, done));
   syncBuiltinESMExports();`;
 
 const dir = tempDir();

@@ -84,7 +84,7 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     begins: 'SVAULT_KEY=$KEY',
     why: 'calls Google; webhook/test/mint tests minting',
   },
-  { page: 'docs/guides/import-secrets.md', begins: 'vault kv', why: 'needs other vaults' },
+  { page: 'docs/guides/import.md', begins: 'vault kv', why: 'needs other vaults' },
   {
     page: 'docs/reference/cli.md',
     begins: 'npm run build:single-file',

@@ -28,3 +28,15 @@ test('a package in CommonJS that is loaded when it is used has its names in a bu
   >;
   expect([await built.named(), await built.whole(), await built.module()]).toEqual([[1, 2], [3], 'function']);
 });
+
+test('jsonc-parser is bundled with all of its parts', async () => {
+  const dir = tempDir();
+  onTestFinished(() => dir.remove());
+  const source = `import { parse } from 'jsonc-parser'; export const value = parse('[1, /* two */ 2,]');`;
+  await bundle(ROOT, {
+    stdin: { contents: source, resolveDir: ROOT, sourcefile: 'source.js' },
+    outfile: join(dir.path, 'bundle.mjs'),
+    format: 'esm',
+  });
+  expect(await import(pathToFileURL(join(dir.path, 'bundle.mjs')).href)).toMatchObject({ value: [1, 2] });
+});

@@ -33,7 +33,7 @@ export async function bundle(folder: string, options: BuildOptions): Promise<rea
     // What is bundled has no sources beside it, which this would lead to.
     define: { 'import.meta.dirname': 'undefined' },
     ...options,
-    plugins: [englishOnly(), namesOfCommonJs(), ...(options.plugins ?? [])],
+    plugins: [englishOnly(), modulesOfJsonc(), namesOfCommonJs(), ...(options.plugins ?? [])],
   });
   const made = Object.values(metafile?.outputs ?? {}).flatMap(({ inputs }) => Object.entries(inputs));
   return made
@@ -96,6 +96,18 @@ function namesOfCommonJs(): Plugin {
         ].join('\n'),
         resolveDir: dirname(path),
       }));
+    },
+  };
+}
+
+/** The main file of jsonc-parser hides from a bundler what it requires; it has the same as ES modules. */
+function modulesOfJsonc(): Plugin {
+  return {
+    name: 'modules-of-jsonc',
+    setup: ({ onResolve, resolve }) => {
+      onResolve({ filter: /^jsonc-parser$/ }, ({ path, kind, resolveDir }) =>
+        resolve(`${path}/lib/esm/main.js`, { kind, resolveDir }),
+      );
     },
   };
 }

@@ -73,9 +73,14 @@ export async function rehearsePrivateFile(path: string): Promise<void> {
 
 /**
  * Writes a file for this user alone, whole or not at all, whenever the power fails.
+ * @param check runs right before it takes the place of another one, and stops it by a Failure
  * @throws Failure where it cannot be written
  */
-async function writePrivateFile(path: string, text: string): Promise<void> {
+export async function writePrivateFile(
+  path: string,
+  text: string,
+  check: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const folder = dirname(path);
   const next = besides(path);
   try {
@@ -84,13 +89,14 @@ async function writePrivateFile(path: string, text: string): Promise<void> {
       await file.writeFile(text);
       await file.sync();
     }
+    await check();
     await rename(next, path);
     await using opened = await open(folder, 'r');
     await opened.sync();
     await removeLeftovers(path);
   } catch (error) {
     await rm(next, { force: true }).catch(() => undefined);
-    throw cannotBeWritten(path, error);
+    throw error instanceof Failure ? error : cannotBeWritten(path, error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { expectOk, expectThat } from '../check/expect.ts';
+import { expectThat } from '../check/expect.ts';
 import { CheckSkipped } from '../check/outcome.ts';
 import type { ProxiedCall, Tools } from '../check/tools.ts';
 import type { Answer } from '../http/client.ts';
@@ -75,13 +75,4 @@ export async function openElsewhere(tools: Tools, answer?: UpstreamAnswer): Prom
   if (!upstream.direct)
     throw new CheckSkipped('what --upstream-url leads through has no second origin for the suite');
   return (await upstream.other()).open(answer);
-}
-
-/** What is listed of a configuration. */
-export async function storedConfig(
-  tools: Tools,
-  proxyId: string,
-): Promise<{ readonly answer: Answer; readonly config: Readonly<Record<string, unknown>> }> {
-  const answer = await tools.storage({ op: 'proxies.get', proxyId });
-  return { answer, config: expectOk(answer) };
 }

@@ -12,6 +12,7 @@ import type { CredentialPage } from './credentials/queries.ts';
 import { type LogFilter, readFilter } from './events/log-filter.ts';
 import { Home } from './home/home.tsx';
 import { BrokenScreen, NotFound } from './parts/failure.tsx';
+import { REQUEST_SEARCH } from './policies/request-search.ts';
 import type { ReachSearch } from './reach/queries.ts';
 import { Shell } from './shell/shell.tsx';
 
@@ -74,7 +75,7 @@ const newPolicyRoute = createRoute({
 const simulateRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/policies/simulate',
-  validateSearch: (search) => textsOf(search, 'event', 'agent', 'proxy', 'service', 'at', 'ip'),
+  validateSearch: (search) => textsOf(search, ...REQUEST_SEARCH),
   component: lazyRouteComponent(() => import('./policies/simulator.tsx'), 'Simulator'),
 });
 
@@ -88,7 +89,7 @@ const policyRoute = createRoute({
 const editPolicyRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/policies/$id/edit',
-  validateSearch: (search) => textsOf(search, 'event', 'agent', 'proxy', 'service', 'at', 'ip', 'allow'),
+  validateSearch: (search) => textsOf(search, ...REQUEST_SEARCH, 'allow'),
   component: lazyRouteComponent(() => import('./policies/edit-policy.tsx'), 'EditPolicy'),
 });
 

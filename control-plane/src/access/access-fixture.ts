@@ -93,6 +93,8 @@ abstract class PipelineFixture<Subject extends CallerSubject> {
   /** The verdict on a single counter. */
   take = UNLIMITED;
   policy = NO_POLICY;
+  /** Whether a policy filters requests. */
+  filters = false;
   offlineForSeconds = 0;
   /** Runs once in place of the write of an allowed access, whose precondition then fails. */
   meanwhile: (() => void) | undefined;
@@ -130,7 +132,10 @@ abstract class PipelineFixture<Subject extends CallerSubject> {
   protected readonly dependencies = {
     limiter: this.#limiter,
     limits: createLimits({}),
-    policies: { evaluate: () => (this.calls.push('policies'), this.policy) },
+    policies: {
+      evaluate: () => (this.calls.push('policies'), this.policy),
+      filters: () => this.filters,
+    },
     audit: this.#audit,
     denials: this.#denials,
     offlineForSeconds: () => (this.calls.push('offline'), this.offlineForSeconds),
@@ -217,7 +222,10 @@ export class ProxyFixture extends PipelineFixture<ProxySubject> {
       keyHash,
       kind: 'mcp',
       traffic: 'mcp_handshake',
+      method: 'GET',
+      target: undefined,
       fields: [],
+      body: new Uint8Array(),
       origin: ORIGIN,
     });
   }

@@ -56,6 +56,36 @@ describe('a use', () => {
   });
 });
 
+describe('a use that policies filter', () => {
+  const read = { method: 'POST', path: '/mcp', tool: 'get_issue' };
+  beforeEach(() => {
+    fixture.filters = true;
+  });
+
+  it('is read only once the limits have let it through, and is recorded with what was read', async () => {
+    fixture.policy = { allowed: true, rates: [RATE], uses: [], request: read };
+    expect(await fixture.answer()).toBe('use');
+    expect(fixture.calls).toEqual(['store', 'limiter', 'policies', `take ${RATE.counter.key}`, 'offline']);
+    expect(fixture.events).toMatchObject([{ outcome: 'success', detail: read }]);
+  });
+
+  it('is not read where a limit denies it', async () => {
+    fixture.admit = { allowed: false, scope: 'proxy_mcp', retryAfterSeconds: 17 };
+    expect(await fixture.answer()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 17 });
+    expect(fixture.calls).not.toContain('policies');
+  });
+
+  it('is denied with an event that has what was read, and the policy and rule', async () => {
+    const denial = { policy: 'reads only', rule: 'request_filter', reason: 'not this' } as const;
+    fixture.policy = { allowed: false, ...denial, request: { method: 'POST', cause: 'rule' } };
+    expect(await fixture.answer()).toMatchObject({ code: 'POLICY_DENIED', ...denial });
+    const { policy, rule } = denial;
+    expect(fixture.events).toMatchObject([
+      { outcome: 'denied', detail: { code: 'POLICY_DENIED', policy, rule, method: 'POST', cause: 'rule' } },
+    ]);
+  });
+});
+
 describe('a use whose account changes before it is recorded', () => {
   it.each<readonly [string, Partial<ProxySubject>]>([
     ['VAULT_LOCKED', { vaultLockedAt: '2026-11-20T12:00:00.000Z' }],
@@ -136,13 +166,9 @@ it('a large body is admitted for a known key only, with a stream and memory and 
 });
 
 it('a malformed key is denied without a call', async () => {
-  const request = {
-    keyHash: undefined,
-    kind: 'mcp',
-    traffic: 'proxy_mcp',
-    fields: [],
-    origin: ORIGIN,
-  } as const;
+  const sent = { method: 'GET', target: undefined, fields: [], body: new Uint8Array() };
+  const asked = { keyHash: undefined, kind: 'mcp', traffic: 'proxy_mcp' } as const;
+  const request = { ...asked, ...sent, origin: ORIGIN };
   expect(await fixture.access.decide(request)).toMatchObject({ denial: { code: 'INVALID_KEY' } });
   expect(fixture.calls).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import type { CommittedEvent } from '../audit/audit-writer.ts';
 import { ApiError } from '../core/errors.ts';
-import type { LifetimeUse } from '../core/policy.ts';
 import { PROXY_PATHS, type ProxyKind, httpMembers } from '../core/proxy.ts';
 import { usageWithout } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
@@ -12,7 +11,7 @@ import {
   denied,
   plainDenial,
 } from './decision.ts';
-import { evaluateProxyRequest } from './evaluate-request.ts';
+import { type AllowedUse, evaluateProxyRequest } from './evaluate-request.ts';
 import { type CallerSteps, type PipelineDependencies, countOnce, identify, runPipeline } from './pipeline.ts';
 import { type DenialRecorder, createDenialRecorder, proxyDenialEvent, proxyEvent } from './record-denial.ts';
 import type { SessionIds } from './session-ids.ts';
@@ -33,7 +32,7 @@ const NO_MEMORY = { ...NO_STREAM, scope: 'large_bodies' } as const;
 
 /** Decides whether a proxy's request is forwarded, and with what. */
 export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
-  const { store, audit, limiter, offlineForSeconds, streams, bodies, clock } = dependencies;
+  const { store, audit, limiter, policies, offlineForSeconds, streams, bodies, clock } = dependencies;
   const denialsOf = createDenialRecorder(proxyDenialEvent, dependencies);
 
   const callerSteps = (keyHash: string, kind?: ProxyKind): CallerSteps<ProxySubject> => ({
@@ -53,7 +52,7 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
    */
   async function authorizeUse(
     subject: ProxySubject,
-    uses: readonly LifetimeUse[],
+    { uses, request }: AllowedUse,
     { origin, denials }: { readonly origin: RequestOrigin; readonly denials: Denials },
   ) {
     const { vaultId, accountRevision } = subject;
@@ -66,7 +65,8 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
     if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
     let recorded: CommittedEvent | undefined;
     try {
-      recorded = await audit.commit(proxyEvent(subject, { outcome: 'success', origin }), {
+      const detail = request && { ...request };
+      recorded = await audit.commit(proxyEvent(subject, { outcome: 'success', origin, detail }), {
         touchCaller: isStale(subject, clock.now()),
         onlyIf: { accountRevision, expiresAt: null, uses },
       });
@@ -91,7 +91,8 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   }
 
   return {
-    decide: async ({ keyHash, kind, traffic, fields, origin }) => {
+    decide: async (request) => {
+      const { keyHash, kind, traffic, origin } = request;
       if (keyHash === undefined) return denied(plainDenial('INVALID_KEY'));
       const denials = denialsOf(origin);
       const caller = callerSteps(keyHash, kind);
@@ -100,12 +101,13 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
         traffic,
         count: countOnce(limiter),
         callerId: ({ proxyId }: ProxySubject) => proxyId,
+        isCostly: (subject: ProxySubject) => policies.filters(subject.policies),
         evaluate: (subject: ProxySubject, nowMs: number) =>
-          evaluateProxyRequest(dependencies, subject, { fields, origin }, nowMs),
+          evaluateProxyRequest(dependencies, subject, request, nowMs),
       };
       const decision = await runPipeline(dependencies, denials, {
         ...steps,
-        conclude: (subject, { uses }) => authorizeUse(subject, uses, { origin, denials }),
+        conclude: (subject, allowed) => authorizeUse(subject, allowed, { origin, denials }),
       });
       if (decision.outcome === 'denied') return decision;
       const { outcome, use, stream, uses, durable } = decision;

@@ -6,6 +6,7 @@ import type { Origin } from '../core/origin.ts';
 import type { PolicyDenial } from '../core/policy.ts';
 import type { FOLLOW_REDIRECTS, ProxyKind } from '../core/proxy.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
+import type { FilteredRequest } from '../policies/request-filter.ts';
 import type { BodyReservation, OpenStream } from './concurrency-limits.ts';
 import type { BoundWebhook, ListedGrant } from './subject.ts';
 
@@ -36,8 +37,12 @@ export type Denial =
       readonly scope: LimiterDenial['scope'] | 'open_streams' | 'large_bodies';
       readonly retryAfterSeconds: number;
     }
-  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. */
-  | ({ readonly code: 'POLICY_DENIED'; readonly retryAfterSeconds?: number } & PolicyDenial);
+  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. `request` is for the log. */
+  | ({
+      readonly code: 'POLICY_DENIED';
+      readonly retryAfterSeconds?: number;
+      readonly request?: FilteredRequest | undefined;
+    } & PolicyDenial);
 
 export const plainDenial = (code: PlainDenialCode): Denial => ({ code });
 
@@ -106,8 +111,12 @@ export interface ProxyRequest {
   readonly kind: ProxyKind;
   /** The floor that it counts against (specification, "Handshake exemption"). */
   readonly traffic: 'proxy_mcp' | 'mcp_handshake';
+  readonly method: string;
+  /** What an HTTP proxy sends below its upstream's base, as received. */
+  readonly target: string | undefined;
   /** Its headers as received; a session that they name must be one of the proxy. */
   readonly fields: HeaderPairs;
+  readonly body: Uint8Array;
   readonly origin: RequestOrigin;
 }
 

@@ -3,6 +3,7 @@ import type { LifetimeUse, PolicyInput } from '../core/policy.ts';
 import type { Counter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator, RateUse } from '../policies/evaluate.ts';
+import type { FilteredRequest } from '../policies/request-filter.ts';
 import {
   type AccessRequest,
   type Decision,
@@ -13,9 +14,11 @@ import {
 } from './decision.ts';
 import type { SessionIds } from './session-ids.ts';
 import type { AgentSubject, CallerSubject, ListedGrant, ProxySubject } from './subject.ts';
+import { upstreamRequest } from './upstream-request.ts';
 
 // An evaluation is pure and precedes the limiter, since a missing grant, a read of the log and a policy's own rate are
-// counted in the same step as the floor. Its result is answered only after the limiter has let the request through.
+// counted in the same step as the floor. Its result is answered only after the limiter has let the request through. Where
+// policies filter requests the limiter is asked before as well, since an evaluation then reads the body.
 
 export type Evaluation<Result> = {
   /** Counted by the limiter together with the floor. */
@@ -37,7 +40,11 @@ export interface AllowedAccess {
   readonly uses: readonly LifetimeUse[];
 }
 
-type AllowedUse = Pick<AllowedAccess, 'uses'>;
+/** A proxied request that policies allow. */
+export interface AllowedUse extends Pick<AllowedAccess, 'uses'> {
+  /** For the log; undefined where no policy filters requests. */
+  readonly request: FilteredRequest | undefined;
+}
 
 /** The denials of an agent's request after the limits, in the order of the specification's pipeline. */
 export function evaluateAgentRequest(
@@ -67,43 +74,47 @@ export function evaluateAgentRequest(
     serviceName,
     sourceAddress: origin.address,
     nowMs,
+    upstreamRequest: undefined,
   });
   if (evaluation.denial !== undefined) return evaluation;
-  return { ...evaluation, result: { kind: 'access', serviceName, ...evaluation.result } };
+  const { uses } = evaluation.result;
+  return { ...evaluation, result: { kind: 'access', serviceName, uses } };
 }
 
 /** The denials of a proxy's request after the limits, in the order of the specification's pipeline. */
 export function evaluateProxyRequest(
   { policies, sessionIds }: { readonly policies: PolicyEvaluator; readonly sessionIds: SessionIds },
   subject: ProxySubject,
-  { fields, origin }: Pick<ProxyRequest, 'fields' | 'origin'>,
+  { method, target, fields, body, origin }: Omit<ProxyRequest, 'keyHash' | 'kind' | 'traffic'>,
   nowMs: number,
 ): Evaluation<AllowedUse> {
   if (subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
-  if (subject.kind === 'mcp' && sessionIds.open(subject, fields) === undefined)
-    return denial('SESSION_NOT_FOUND');
+  const opened = subject.kind === 'mcp' ? sessionIds.open(subject, fields) : fields;
+  if (opened === undefined) return denial('SESSION_NOT_FOUND');
   return evaluatePolicies(policies, subject, {
     caller: { type: 'proxy', id: subject.proxyId },
     // A proxy that sends sessions uses no token, so no policy of a token was read.
     serviceName: subject.serviceName ?? '',
     sourceAddress: origin.address,
     nowMs,
+    upstreamRequest: () => upstreamRequest(subject, { method, target, fields: opened, body }),
   });
 }
 
 function evaluatePolicies(
   policies: PolicyEvaluator,
   subject: Pick<CallerSubject, 'policies' | 'policyUsage'>,
-  request: Pick<PolicyInput, 'caller' | 'serviceName' | 'sourceAddress' | 'nowMs'>,
+  asked: Omit<PolicyInput, 'policies' | 'usage'>,
 ): Evaluation<AllowedUse> {
   const { policies: attached, policyUsage: usage } = subject;
-  const verdict = policies.evaluate({ ...request, policies: attached, usage });
+  const verdict = policies.evaluate({ ...asked, policies: attached, usage });
+  const { request } = verdict;
   if (!verdict.allowed) {
     const { policy, rule, reason } = verdict;
-    return { ...UNCOUNTED, denial: { code: 'POLICY_DENIED', policy, rule, reason } };
+    return { ...UNCOUNTED, denial: { code: 'POLICY_DENIED', policy, rule, reason, request } };
   }
   const { rates, uses } = verdict;
-  return { result: { uses }, extraCounters: rates.map(({ counter }) => counter), rates };
+  return { result: { uses, request }, extraCounters: rates.map(({ counter }) => counter), rates };
 }
 
 const UNCOUNTED = { extraCounters: [], rates: [] } as const;

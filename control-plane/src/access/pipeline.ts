@@ -37,6 +37,8 @@ interface PipelineSteps<Subject, Result, Decision> extends CallerSteps<Subject> 
   /** Asks the limiter (`countOnce`). */
   readonly count: (admission: Admission) => Promise<LimiterVerdict>;
   readonly callerId: (subject: Subject) => Admission['callerId'];
+  /** Whether the evaluation takes so much time that only what the limits let through may cause it. */
+  readonly isCostly?: (subject: Subject) => boolean;
   readonly evaluate: (subject: Subject, nowMs: number) => Evaluation<Result>;
   /** @returns undefined, with nothing written, where the precondition failed */
   readonly conclude: (subject: Subject, result: Result) => Promise<Decision | undefined> | Decision;
@@ -62,15 +64,19 @@ export function runPipeline<Subject extends CallerSubject, Result, Decision>(
     if (identified.outcome === 'denied') return identified;
     const { subject } = identified;
 
-    const evaluation = steps.evaluate(subject, clock.now());
-    const { extraCounters, rates } = evaluation;
-    const verdict = await count({
+    const admission = {
       vaultId: subject.vaultId,
       callerId: steps.callerId(subject),
       traffic,
       aggregateLimit: limits.aggregate(subject),
-      extraCounters,
-    });
+    };
+    if (steps.isCostly?.(subject) === true) {
+      const admitted = await count({ ...admission, extraCounters: [] });
+      if (!admitted.allowed) return denials.denyByLimiter(subject, serviceName, admitted, []);
+    }
+    const evaluation = steps.evaluate(subject, clock.now());
+    const { extraCounters, rates } = evaluation;
+    const verdict = await count({ ...admission, extraCounters });
     if (!verdict.allowed) return denials.denyByLimiter(subject, serviceName, verdict, rates);
     if (evaluation.denial !== undefined) return denials.deny(subject, serviceName, evaluation.denial);
     return steps.conclude(subject, evaluation.result);

@@ -117,7 +117,10 @@ export const proxyDenialEvent = (
 
 function recorded(denial: Denial): { readonly outcome: Outcome; readonly detail: AuditDetail } {
   const { code } = denial;
-  const detail = code === 'POLICY_DENIED' ? { code, policy: denial.policy, rule: denial.rule } : { code };
+  const detail =
+    code === 'POLICY_DENIED'
+      ? { code, policy: denial.policy, rule: denial.rule, ...denial.request }
+      : { code };
   return { outcome: outcomeOf(denial), detail };
 }
 

@@ -1,4 +1,5 @@
 import type { Id } from '@svault/shared';
+import type { HttpRequest, RequestRule } from '@svault/shared/request-rules';
 import type { NamedPageRequest, Page, PageRequest } from './paging.ts';
 
 /** Specification, "ABAC policy". */
@@ -33,6 +34,7 @@ interface SettingsByType {
   readonly rate_limit: RateLimitSettings;
   readonly max_usage: MaxUsageSettings;
   readonly manual_approval: unknown;
+  readonly request_filter: RequestFilterSettings;
 }
 export type RuleType = keyof SettingsByType;
 
@@ -76,6 +78,11 @@ export interface RateLimitSettings {
 export interface MaxUsageSettings {
   /** Accesses in all. */
   readonly limit: number;
+}
+
+export interface RequestFilterSettings {
+  /** Of which one has to match a proxied request whole (PROTOCOL.md section 5.7). */
+  readonly requests: readonly RequestRule[];
 }
 
 /** A rule as it is stored. Its counts belong to its id, so the id survives a change of the settings. */
@@ -131,6 +138,11 @@ export interface PolicyInput {
   /** The caller's IP address, if known. */
   readonly sourceAddress: string | undefined;
   readonly nowMs: number;
+  /**
+   * What a proxy would send to its upstream, asked for where a rule looks at it; undefined where it is not known. An agent
+   * sends nothing: it gets the credential itself.
+   */
+  readonly upstreamRequest: (() => HttpRequest) | undefined;
 }
 
 /** A target of a policy, with the uses that its `max_usage` rules counted there, by the rule's id. */

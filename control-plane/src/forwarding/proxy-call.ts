@@ -18,12 +18,12 @@ import {
 } from '@svault/shared/egress';
 import { type ProxyFailure, proxyFailureSchema } from '@svault/shared/schemas';
 import { kindOf } from '../access/decision.ts';
+import { outgoingFields } from '../access/upstream-request.ts';
 import { GATEWAY_FAILURES, readRetryAfter } from '../webhook/client.ts';
 import type { OnlineStatus } from '../webhook/outages.ts';
 import type { Tickets } from '../webhook/tickets.ts';
 import type { WebhookKeys } from '../webhook/webhook-keys.ts';
 import type { ForwardTimeouts, ProxyExchange, WebhookUse } from './exchange.ts';
-import { outgoingFields } from './hop-by-hop-headers.ts';
 
 /** The result of one call. */
 export type ProxyAnswer =

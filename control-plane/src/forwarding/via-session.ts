@@ -1,9 +1,9 @@
-import { answerFieldsThatTravel, createScrub, withInjectedFields } from '@svault/shared';
+import { answerFieldsThatTravel, createScrub } from '@svault/shared';
 import { type Egress, failedCallOf } from '@svault/shared/egress';
 import { callFailureText } from '@svault/shared/schemas';
+import { sentFields } from '../access/upstream-request.ts';
 import type { UpstreamSessions } from './upstream-session.ts';
 import type { Forward, ForwardRefusal, ForwardTimeouts, SessionUse } from './exchange.ts';
-import { outgoingFields } from './hop-by-hop-headers.ts';
 
 /**
  * Forwards for `sv_session` proxies: directly to the upstream, with a session token issued for it (specification, "POST
@@ -21,10 +21,7 @@ export function createSessionForward(options: {
     await durable;
     const token = await sessions.tokenFor(proxy);
     const scrub = createScrub(token.reveal());
-    const sent = withInjectedFields(
-      Object.entries(outgoingFields('mcp', fields, body)),
-      Object.entries(headerTemplates),
-    );
+    const sent = sentFields('mcp', { fields, body }, headerTemplates);
     let isAnswered = false;
     try {
       await egress.stream(

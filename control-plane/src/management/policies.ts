@@ -11,10 +11,12 @@ import {
   withRuleIds,
 } from '../core/policy.ts';
 import type { Change, Stores } from '../core/stores.ts';
+import type { AttachedPolicy } from '../policies/compile.ts';
 import type { ExplainingEvaluator, Explanation, PolicyDecision } from '../policies/evaluate.ts';
 import { existingAgentOf } from './agents.ts';
 import { recordAttachment } from './policy-attachments.ts';
 import { activeProxyOf } from './proxies.ts';
+import { type SimulatedCall, simulatedRequest } from './simulated-call.ts';
 
 /** Undefined members of a change stay as they are. */
 interface PolicyChanges {
@@ -122,9 +124,11 @@ export interface SimulatedRequest {
   readonly serviceName: string;
   readonly atMs: number;
   readonly ip: string | undefined;
+  /** Of a proxy; undefined: filters of requests cannot tell. */
+  readonly call: SimulatedCall | undefined;
 }
 
-/** What the policies decide about a hypothetical request. */
+/** What the policies decide about a hypothetical request; of one that is not known what all but its filters decide. */
 export interface Simulation extends Explanation {
   readonly verdict: PolicyDecision;
 }
@@ -138,10 +142,29 @@ export async function simulate(
   stores: TargetStores & Pick<Stores, 'policies'>,
   evaluator: ExplainingEvaluator,
   actor: Actor,
-  { caller, serviceName, atMs, ip }: SimulatedRequest,
+  { caller, serviceName, atMs, ip, call }: SimulatedRequest,
 ): Promise<Simulation> {
   await requireTarget(stores, actor, caller);
+  const request =
+    call === undefined ? undefined : simulatedRequest(await activeProxyOf(stores, actor, caller.id), call);
   const attached = await stores.policies.inputOf(actor.vaultId, caller, serviceName);
-  const input = { ...attached, caller, serviceName, sourceAddress: ip, nowMs: atMs };
-  return { verdict: evaluator.evaluate(input), ...evaluator.explain(input) };
+  const input: PolicyInput = {
+    ...attached,
+    ...{ caller, serviceName, sourceAddress: ip, nowMs: atMs },
+    upstreamRequest: request && (() => request),
+  };
+  const explanation = evaluator.explain(input);
+  const isKnown = explanation.rules.every(({ allowed }) => allowed !== undefined);
+  const policies = isKnown ? input.policies : withoutFilters(input.policies);
+  return { verdict: evaluator.evaluate({ ...input, policies }), ...explanation };
+}
+
+function withoutFilters(policies: PolicyInput['policies']): PolicyInput['policies'] {
+  const attached = JSON.parse(policies ?? '[]') as AttachedPolicy[];
+  return JSON.stringify(
+    attached.map((policy) => ({
+      ...policy,
+      rules: policy.rules.filter(({ type }) => type !== 'request_filter'),
+    })),
+  );
 }

@@ -20,7 +20,7 @@ import {
   type PastRequest,
   type ReplayedDecision,
   createPolicyReplay,
-  needsUnknownAddress,
+  needsUnknown,
   targetIdIn,
   useName,
 } from '../policies/replay.ts';
@@ -142,7 +142,8 @@ function toRequest(event: AuditEvent): LoggedRequest[] {
   const nowMs = parseTime(timestamp);
   if (id === undefined || nowMs === undefined) return [];
   const caller = { type: proxyId === undefined ? 'agent' : 'proxy', id } as const;
-  const past = { caller, serviceName, sourceAddress: origin?.address, nowMs };
+  // The log does not say what was asked of an upstream.
+  const past = { caller, serviceName, sourceAddress: origin?.address, nowMs, upstreamRequest: undefined };
   const token: readonly PolicyTarget[] = serviceName === '' ? [] : [{ type: 'token', id: serviceName }];
   return [{ event, past, targets: [caller, ...token] }];
 }
@@ -226,7 +227,7 @@ function otherPolicies(
     const verdict = evaluator.evaluate({ ...past, ...input });
     if (verdict.allowed) return ALLOWED;
     // Its uses of now may be later ones.
-    if (verdict.rule === 'max_usage' || needsUnknownAddress(past, verdict.rule)) return UNKNOWN;
+    if (verdict.rule === 'max_usage' || needsUnknown(past, verdict.rule)) return UNKNOWN;
     return { decision: 'denied', denial: verdict };
   };
 }

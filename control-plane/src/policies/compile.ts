@@ -30,8 +30,8 @@ const MAX_CHARACTERS = 2_000_000;
  * Compiles the policies of a caller and a token, each text once. The cache is never stale: each request reads the text from
  * the database, and a changed policy is another text.
  *
- * @returns rules in the order in which they are evaluated and named: those of the agent or proxy before the token's, policies
- *   by name, then by id
+ * @returns rules in the order in which they are evaluated and named: by their kind, those of the agent or proxy before the
+ *   token's, policies by name, then by id
  */
 export function createPolicyCompiler(): (policies: string) => readonly CompiledRule[] {
   const cache = new LRUCache<string, readonly CompiledRule[]>({
@@ -43,11 +43,15 @@ export function createPolicyCompiler(): (policies: string) => readonly CompiledR
     const cached = cache.get(text);
     if (cached !== undefined) return cached;
     const attached = JSON.parse(text) as readonly AttachedPolicy[];
-    const compiled = attached.toSorted(inOrder).flatMap(compilePolicy);
+    const compiled = attached.toSorted(inOrder).flatMap(compilePolicy).toSorted(byKind);
     cache.set(text, compiled);
     return compiled;
   };
 }
+
+/** A filter may have to read a body, and what counts counts only what all others allow. */
+const KINDS: readonly CompiledRule['kind'][] = ['condition', 'filter', 'lifetime', 'rate'];
+const byKind = (a: CompiledRule, b: CompiledRule): number => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind);
 
 /** The order in which attached policies are evaluated and named. */
 export const inOrder = (a: Omit<AttachedPolicy, 'rules'>, b: Omit<AttachedPolicy, 'rules'>): number =>

@@ -1,3 +1,5 @@
+import { utf8 } from '@svault/shared';
+import type { HttpRequest } from '@svault/shared/request-rules';
 import { describe, expect, it, vi } from 'vitest';
 import { type PolicyDecision, createPolicyEvaluator } from './evaluate.ts';
 import type { PolicyInput, RuleSettings } from '../core/policy.ts';
@@ -29,6 +31,7 @@ function inputOf(attached: readonly Attached[], more: Partial<PolicyInput> = {})
     serviceName: 'github',
     sourceAddress: '193.0.6.139',
     nowMs: FRIDAY_NOON,
+    upstreamRequest: undefined,
     ...more,
   };
 }
@@ -140,6 +143,117 @@ describe('a rule that counts', () => {
   });
 });
 
+describe('a request_filter', () => {
+  const proxy = { type: 'proxy', id: 'prx_1' } as const;
+  const asked = (request: Partial<HttpRequest>): Partial<PolicyInput> => ({
+    caller: proxy,
+    upstreamRequest: () => ({
+      origin: new URL('https://api.example'),
+      method: 'GET',
+      target: '/repos/acme/site?q=needle',
+      fields: [['content-type', 'application/json']],
+      body: new Uint8Array(),
+      ...request,
+    }),
+  });
+  const READS: RuleSettings = {
+    type: 'request_filter',
+    requests: [
+      { methods: ['GET'], paths: ['/repos/acme/**'] },
+      { tools: ['get_*'], paths: ['/mcp'], arguments: { '/repo': ['site'] } },
+    ],
+  };
+  const SITE: RuleSettings = {
+    type: 'request_filter',
+    requests: [{ methods: ['GET'], paths: ['/repos/acme/site'] }],
+  };
+  const call = (name: string, repo = 'needle'): Partial<HttpRequest> => ({
+    method: 'POST',
+    target: '/mcp',
+    body: utf8(
+      JSON.stringify({
+        ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+        params: { name, arguments: { repo } },
+      }),
+    ),
+  });
+
+  it('allows what one of its rules matches, and says for the log by which pattern and with which tool', () => {
+    const request = { method: 'GET', path: '/repos/acme/**' };
+    expect(ask([{ rules: [READS, SITE] }], asked({}))).toMatchObject({ allowed: true, request });
+    expect(ask([{ rules: [READS] }], asked(call('get_issue', 'site')))).toMatchObject({
+      allowed: true,
+      request: { method: 'POST', path: '/mcp', tool: 'get_issue' },
+    });
+  });
+
+  it.each<readonly [string, Partial<HttpRequest>, object, RegExp]>([
+    ['path', { target: '/user?q=needle' }, { cause: 'rule' }, /this method and path/],
+    ['method', { method: 'DELETE' }, { cause: 'rule' }, /this method and path/],
+    ['argument', call('get_issue'), { cause: 'rule', tool: 'get_issue' }, /these arguments/],
+    ['tool', call('delete_issue', 'site'), { cause: 'rule', tool: 'delete_issue' }, /this tool/],
+    ['second reading', { target: '/repos//acme' }, { cause: 'path_empty_segment' }, /two readings/],
+  ])('denies by a %s with a reason that has no value of the request', (_part, request, said, reason) => {
+    const decision = ask([{ name: 'reads', rules: [READS] }], asked(request));
+    expect(decision).toMatchObject({
+      ...{ allowed: false, policy: 'reads', rule: 'request_filter' },
+      reason: expect.stringMatching(reason),
+      request: said,
+    });
+    expect(JSON.stringify(decision)).not.toContain('needle');
+  });
+
+  it('of several each has to allow', () => {
+    const target = '/repos/acme/docs';
+    expect(ask([{ rules: [READS] }], asked({ target })).allowed).toBe(true);
+    const policies = [{ rules: [READS] }, { name: 'site', target: 'token', rules: [SITE] }] as const;
+    expect(named(ask(policies, asked({ target })))).toEqual(['site', 'request_filter']);
+  });
+
+  it('denies each credential that an agent gets itself, and says that proxies may use it', () => {
+    expect(ask([{ target: 'token', rules: [READS] }])).toMatchObject({
+      allowed: false,
+      reason: expect.stringContaining('through proxies only'),
+    });
+  });
+
+  it('denies a request that is not known, and an explanation says that it is not', () => {
+    const input = inputOf([{ rules: [READS, OPEN] }], { caller: proxy });
+    expect(evaluator.evaluate(input)).toMatchObject({ allowed: false, rule: 'request_filter' });
+    expect(evaluator.explain(input).rules.map(({ rule, allowed }) => [rule, allowed])).toEqual([
+      ['time_window', true],
+      ['request_filter', undefined],
+    ]);
+  });
+
+  it('is asked after all conditions and before lifetime uses, and reads a request once', () => {
+    const upstreamRequest = vi.fn(asked(call('get_issue', 'site')).upstreamRequest);
+    const input = { caller: proxy, upstreamRequest, usage: '{"agent rul_0_1":3}' };
+    expect(
+      named(
+        ask(
+          [
+            { name: 'a', rules: [READS] },
+            { name: 'b', rules: [CLOSED] },
+          ],
+          input,
+        ),
+      ),
+    ).toEqual(['b', 'time_window']);
+    expect(upstreamRequest).not.toHaveBeenCalled();
+    expect(named(ask([{ rules: [READS, USES] }, { rules: [READS] }], input))).toEqual([
+      'policy 0',
+      'max_usage',
+    ]);
+    expect(upstreamRequest).toHaveBeenCalledTimes(1);
+  });
+
+  it('is known to be among policies before they are evaluated', () => {
+    const among = (...rules: RuleSettings[]) => evaluator.filters(inputOf([{ rules }]).policies);
+    expect([among(OPEN), among(OPEN, READS), evaluator.filters(null)]).toEqual([false, true, false]);
+  });
+});
+
 describe('of several denials', () => {
   it("that of the agent's policies is named before that of the token's, whatever their names", () => {
     const rules = [APPROVAL];
@@ -227,6 +341,25 @@ describe('the maximum number of rules', () => {
     const input = inputOf(full(DUTCH));
     expect(createPolicyEvaluator(countryOf).evaluate(input).allowed).toBe(true);
     expect(countryOf).toHaveBeenCalledTimes(1);
+  });
+
+  it('reads a message once for all filters', () => {
+    const requests = [{ tools: ['get_*'], paths: ['/mcp'] }];
+    const input = inputOf(full({ type: 'request_filter', requests }), {
+      caller: { type: 'proxy', id: 'prx_1' },
+      upstreamRequest: () => ({
+        ...{ origin: new URL('https://api.example'), method: 'POST', target: '/mcp' },
+        fields: [['content-type', 'application/json']],
+        body: utf8(
+          '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_issue","arguments":{}}}',
+        ),
+      }),
+    });
+    evaluator.evaluate(input);
+    const parse = vi.spyOn(JSON, 'parse');
+    expect(evaluator.evaluate(input)).toMatchObject({ allowed: true });
+    expect(parse).toHaveBeenCalledTimes(1);
+    parse.mockRestore();
   });
 
   it('reads the counts once', () => {

@@ -1,4 +1,5 @@
 import { parseAddress } from '@svault/shared/egress';
+import { ReadOnce } from '@svault/shared/request-rules';
 import type {
   LifetimeUse,
   PolicyDenial,
@@ -11,12 +12,17 @@ import type {
 import type { Counter } from '../limits/limiter.ts';
 import { type AttachedPolicy, type CompiledRule, createPolicyCompiler } from './compile.ts';
 import type { CountryOf } from './geo-database.ts';
+import { type FilteredRequest, type Ruling, filterRequest } from './request-filter.ts';
 import { RULES, type RequestFacts } from './rules.ts';
 
 /** All rules of all attached policies must allow. Rates and uses are counted by others, once every other rule has allowed. */
-export type PolicyDecision =
+export type PolicyDecision = {
+  /** Of the filter that denied, or of the first one that allowed; undefined where none was asked. */
+  readonly request?: FilteredRequest | undefined;
+} & (
   | ({ readonly allowed: false } & PolicyDenial)
-  | { readonly allowed: true; readonly rates: readonly RateUse[]; readonly uses: readonly LifetimeUse[] };
+  | { readonly allowed: true; readonly rates: readonly RateUse[]; readonly uses: readonly LifetimeUse[] }
+);
 
 /** A `rate_limit` rule, which the limiter checks and counts last. */
 export interface RateUse {
@@ -28,12 +34,14 @@ export interface RateUse {
 /** Pure: counts nothing, reads nothing. */
 export interface PolicyEvaluator {
   evaluate(input: PolicyInput): PolicyDecision;
+  /** Whether an evaluation of these policies may have to read a request, which takes time. */
+  filters(policies: PolicyInput['policies']): boolean;
 }
 
 export interface ExplainingEvaluator extends PolicyEvaluator {
   /**
-   * Each rule's result in the order of evaluation, including those after a denial: conditions, lifetime uses, rates. A
-   * `rate_limit` rule allows: only the limiter knows its count.
+   * Each rule's result in the order of evaluation, including those after a denial: conditions, filters, lifetime uses, rates.
+   * A `rate_limit` rule allows: only the limiter knows its count.
    */
   explain(input: PolicyInput): Explanation;
 }
@@ -53,7 +61,8 @@ interface RuleResult {
   /** Its place in the policy, from 0. */
   readonly position: number;
   readonly settings: RuleSettings;
-  readonly allowed: boolean;
+  /** Undefined of a `request_filter` where the request is not known. */
+  readonly allowed: boolean | undefined;
   /** Uses of a `max_usage` rule so far. */
   readonly used: number | undefined;
 }
@@ -61,8 +70,8 @@ interface RuleResult {
 const NOTHING_ATTACHED: PolicyDecision = { allowed: true, rates: [], uses: [] };
 
 /**
- * Evaluates conditions first, then lifetime uses by their counts so far. Rates and lifetime uses are handed on, since they
- * count only what all other rules allow; the transaction that records the access decides on a lifetime use.
+ * Evaluates conditions first, then filters, then lifetime uses by their counts so far. Rates and lifetime uses are handed on,
+ * since they count only what all other rules allow; the transaction that records the access decides on a lifetime use.
  */
 export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator {
   const compile = createPolicyCompiler();
@@ -72,38 +81,40 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
       if (input.policies === null) return NOTHING_ATTACHED;
       const rules = compile(input.policies);
       const facts = factsOf(input, countryOf);
-      const denying =
-        rules.find((rule) => rule.kind === 'condition' && !allows(rule, facts)) ??
-        rules.find((rule) => rule.kind === 'lifetime' && !allows(rule, facts));
-      if (denying !== undefined) return { allowed: false, ...denialOf(denying) };
+      let request: FilteredRequest | undefined;
+      for (const rule of rules) {
+        const ruling = rulingOf(rule, facts);
+        if (ruling.allowed !== true)
+          return { allowed: false, ...denialOf(rule, ruling.reason), request: ruling.request };
+        request ??= ruling.request;
+      }
       return {
         allowed: true,
+        request,
         rates: rules.flatMap((rule) => rateUse(rule, input)),
         uses: rules.flatMap((rule) => lifetimeUse(rule, input)),
       };
     },
+    filters: (policies) => policies !== null && compile(policies).some(({ kind }) => kind === 'filter'),
     explain: (input) => {
       const facts = factsOf(input, countryOf);
       const rules = input.policies === null ? [] : compile(input.policies);
       const placeOf = placesIn(input.policies);
       return {
         country: facts.country(),
-        rules: KINDS.flatMap((kind) => rules.filter((rule) => rule.kind === kind)).map((rule) => ({
+        rules: rules.map((rule) => ({
           policyId: rule.policyId,
           policy: rule.policy,
           targetType: rule.target,
           rule: rule.type,
           ...placeOf(rule),
-          allowed: allows(rule, facts),
+          allowed: rulingOf(rule, facts).allowed,
           used: rule.kind === 'lifetime' ? facts.used(rule.target, rule.ruleId) : undefined,
         })),
       };
     },
   };
 }
-
-/** In the order of evaluation. */
-const KINDS: readonly CompiledRule['kind'][] = ['condition', 'lifetime', 'rate'];
 
 /** Where a rule is in the text of its policies, and its settings there. */
 function placesIn(
@@ -118,14 +129,24 @@ function placesIn(
   };
 }
 
-function factsOf({ nowMs, sourceAddress, usage }: PolicyInput, countryOf: CountryOf): RequestFacts {
+function factsOf(
+  { nowMs, sourceAddress, usage, caller, upstreamRequest }: PolicyInput,
+  countryOf: CountryOf,
+): RequestFacts {
   const address = once(() => (sourceAddress === undefined ? undefined : parseAddress(sourceAddress)));
   const country = once(() => {
     const known = address();
     return known === undefined ? undefined : countryOf(known);
   });
   const counts = once(() => countsIn(usage));
-  return { nowMs, address, country, used: (target, ruleId) => counts()[countName(target, ruleId)] ?? 0 };
+  return {
+    nowMs,
+    address,
+    country,
+    caller: caller.type,
+    request: once(() => upstreamRequest && new ReadOnce(upstreamRequest())),
+    used: (target, ruleId) => counts()[countName(target, ruleId)] ?? 0,
+  };
 }
 
 /** `usage` without the uses that a decision has counted, so that a second look at it does not deny by them. */
@@ -152,14 +173,16 @@ function once<T>(work: () => T): () => T {
   return () => (made ??= { value: work() }).value;
 }
 
-function allows(rule: CompiledRule, facts: RequestFacts): boolean {
+function rulingOf(rule: CompiledRule, facts: RequestFacts): Ruling {
   switch (rule.kind) {
     case 'condition':
-      return rule.allows(facts);
+      return { allowed: rule.allows(facts) };
+    case 'filter':
+      return filterRequest(rule.rules, facts.caller, facts.request());
     case 'lifetime':
-      return facts.used(rule.target, rule.ruleId) < rule.settings.limit;
+      return { allowed: facts.used(rule.target, rule.ruleId) < rule.settings.limit };
     case 'rate':
-      return true;
+      return { allowed: true };
   }
 }
 
@@ -179,10 +202,10 @@ function lifetimeUse(rule: CompiledRule, input: PolicyInput): LifetimeUse[] {
   return [{ ruleId: rule.ruleId, targetType, targetId, limit: rule.settings.limit }];
 }
 
-const denialOf = ({ policy, type }: CompiledRule): PolicyDenial => ({
+const denialOf = ({ policy, type }: CompiledRule, reason: string = RULES[type].reason): PolicyDenial => ({
   policy,
   rule: type,
-  reason: RULES[type].reason,
+  reason,
 });
 
 const targetOf = (

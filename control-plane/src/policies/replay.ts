@@ -5,7 +5,7 @@ import type { AttachedPolicy } from './compile.ts';
 import { type PolicyEvaluator, countName } from './evaluate.ts';
 
 /** A request of the past. */
-export type PastRequest = Pick<PolicyInput, 'caller' | 'serviceName' | 'sourceAddress' | 'nowMs'>;
+export type PastRequest = Omit<PolicyInput, 'policies' | 'usage'>;
 
 export type ReplayedDecision =
   | { readonly decision: 'allowed' | 'unknown' }
@@ -18,7 +18,7 @@ export interface PolicyReplay {
    *
    * @param types which of the caller and the token the policy is attached to
    * @param isRecorded whether an access is recorded where it is allowed, and counts for `max_usage`
-   * @returns `unknown` where the address would decide and is not known
+   * @returns `unknown` where the address, or what was asked of an upstream, would decide and is not known
    */
   decide(request: PastRequest, types: readonly TargetType[], isRecorded: boolean): ReplayedDecision;
 }
@@ -28,9 +28,13 @@ const UNKNOWN = { decision: 'unknown' } as const;
 
 const BY_ADDRESS: ReadonlySet<RuleType> = new Set<RuleType>(['ip_allowlist', 'geo_restrict']);
 
-/** Whether a request's address decides, and it has none. */
-export const needsUnknownAddress = ({ sourceAddress }: PastRequest, rule: RuleType): boolean =>
-  sourceAddress === undefined && BY_ADDRESS.has(rule);
+/** Whether a rule decides by something of a request that is not known: its address, or what a proxy would have sent. */
+export const needsUnknown = (
+  { sourceAddress, caller, upstreamRequest }: PastRequest,
+  rule: RuleType,
+): boolean =>
+  (sourceAddress === undefined && BY_ADDRESS.has(rule)) ||
+  (rule === 'request_filter' && caller.type === 'proxy' && upstreamRequest === undefined);
 
 /** The id of a target that a request has. */
 export const targetIdIn = ({ caller, serviceName }: PastRequest, type: TargetType): string =>
@@ -59,7 +63,7 @@ export function createPolicyReplay(
   // A text that is the same string each time is hashed once by the evaluator's cache.
   const texts = new Map<string, string>();
   const textAt = (types: readonly TargetType[], known: Policy['rules']): string => {
-    const key = `${types.join()} ${known.length}`;
+    const key = `${types.join()} ${known.map(({ id: ruleId }) => ruleId).join()}`;
     const made = texts.get(key);
     if (made !== undefined) return made;
     const text = JSON.stringify(types.map((target): AttachedPolicy => ({ target, id, name, rules: known })));
@@ -78,7 +82,7 @@ export function createPolicyReplay(
   return {
     decide: (request, types, isRecorded) => {
       if (types.length === 0) return ALLOWED;
-      const known = rules.filter(({ type }) => !needsUnknownAddress(request, type));
+      const known = rules.filter(({ type }) => !needsUnknown(request, type));
       const input = { ...request, policies: textAt(types, known), usage: usageAt(request, types) };
       const verdict = evaluator.evaluate(input);
       if (!verdict.allowed) return denied(verdict);

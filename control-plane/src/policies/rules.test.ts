@@ -19,6 +19,8 @@ const windows = (count: number) => ({
 });
 const network = (...cidrs: string[]) => ({ type: 'ip_allowlist', cidrs });
 const countries = (...codes: string[]) => ({ type: 'geo_restrict', mode: 'allow', countries: codes });
+const filter = (...requests: object[]) => ({ type: 'request_filter', requests });
+const reads = { methods: ['GET'], paths: ['/**'] };
 const hundred = network(...Array.from({ length: 100 }, (_, n) => `10.0.${n}.0/24`));
 
 it.each([
@@ -48,6 +50,11 @@ it.each([
   ['0.limit', { type: 'max_usage', limit: '5' }],
   ['0.limit', { type: 'max_usage', limit: 1e12 }],
   ['0', { ...APPROVAL, approvers: [] }],
+  ['0.requests', filter()],
+  ['0.requests', filter(...Array.from({ length: 51 }, () => reads))],
+  ['0.requests.0', filter({ methods: ['GET'] })],
+  ['0.requests.1.paths.0', filter(reads, { ...reads, paths: ['repos'] })],
+  ['0', { ...filter(reads), service: 'github' }],
   ['0.type', { type: 'device_posture' }],
   ['0.type', {}],
   ['0.type', { type: 'constructor' }],
@@ -60,6 +67,12 @@ it.each([
   ['no rule', []],
   ['21 rules', Array.from({ length: 21 }, () => APPROVAL)],
   ['rules that are too long together', Array.from({ length: 20 }, () => windows(50))],
+  [
+    'filters that are too long together',
+    Array.from({ length: 2 }, () =>
+      filter({ ...reads, paths: Array.from({ length: 10 }, () => `/${'a'.repeat(1_000)}`) }),
+    ),
+  ],
   ['201 networks, of which no rule has more than 100', [hundred, hundred, network('192.0.2.1')]],
 ])('a policy with %s is rejected', (_what, rules) => {
   expect(pathsOf(rules)).toEqual(['']);

@@ -1,4 +1,5 @@
 import type { Address } from '@svault/shared/egress';
+import { type HttpRequest, type RequestRules, compileRequestRules } from '@svault/shared/request-rules';
 import * as z from 'zod';
 import {
   MAX_RULES_TEXT,
@@ -10,6 +11,7 @@ import {
 } from '../core/policy.ts';
 import { compileGeoRestrict, geoRestrictMembers } from './geo-restrict.ts';
 import { MAX_CIDRS_OF_POLICY, compileIpAllowlist, ipAllowlistMembers } from './ip-allowlist.ts';
+import { requestFilterMembers } from './request-filter.ts';
 import { compileTimeWindow, timeWindowMembers } from './time-window.ts';
 
 /** What the rules look at. Each fact is computed when a rule first needs it. */
@@ -18,13 +20,17 @@ export interface RequestFacts {
   /** IPv4-mapped addresses as IPv4; undefined where it is not known. */
   address(): Address | undefined;
   country(): string | undefined;
+  readonly caller: 'agent' | 'proxy';
+  /** What a proxy would send; undefined where it is not known, and for an agent. */
+  request(): HttpRequest | undefined;
   /** Uses of a `max_usage` rule at a target so far. */
   used(target: TargetType, ruleId: string): number;
 }
 
-/** How a rule decides: by the request, by its uses of a lifetime, or by the limiter. */
+/** How a rule decides: by the circumstances of a request, by what it asks, by its uses of a lifetime, or by the limiter. */
 export type CompiledSettings =
   | { readonly kind: 'condition'; readonly allows: (facts: RequestFacts) => boolean }
+  | { readonly kind: 'filter'; readonly rules: RequestRules }
   | { readonly kind: 'lifetime'; readonly settings: MaxUsageSettings }
   | { readonly kind: 'rate'; readonly settings: RateLimitSettings };
 
@@ -34,7 +40,7 @@ interface RuleDefinition<T extends RuleType> {
   readonly compile: (settings: RuleSettings<T>) => CompiledSettings;
   /**
    * The reason that a denied agent gets: enough to know whether to retry, and nothing of the settings (specification,
-   * `whoami`: never a policy's rule configuration).
+   * `whoami`: never a policy's rule configuration). A filter says more of the request.
    */
   readonly reason: string;
 }
@@ -90,6 +96,11 @@ export const RULES = {
     // Specification, "ABAC policy": approval is not available, and denies each request.
     compile: () => ({ kind: 'condition', allows: () => false }),
     reason: 'It needs an approval, and approvals are not available.',
+  },
+  request_filter: {
+    schema: z.strictObject({ type: z.literal('request_filter'), ...requestFilterMembers }),
+    compile: ({ requests }) => ({ kind: 'filter', rules: compileRequestRules(requests) }),
+    reason: 'It is not available for this request.',
   },
 } as const satisfies { readonly [T in RuleType]: RuleDefinition<T> };
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
 import { startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
 import { clientOf } from '../support/management-service.ts';
 import { storeOn } from '../support/pair-agents.ts';
@@ -8,7 +9,8 @@ import type { LoggedEvent, TestAgent } from '../support/service-steps.ts';
 
 let service: PairedService;
 beforeAll(async () => {
-  service = await startPairedService();
+  // By hand: a job that calls the stopped webhook first would have the next call refused before it has a ticket.
+  service = await startPairedService({ startJob: jobsByHand().startJob });
 });
 afterAll(() => service.stop());
 

@@ -67,6 +67,28 @@ describe('a policy made by the form', () => {
     expect([await decision(), await decision(AMERICAN)]).toEqual(['allowed', '403 our network ip_allowlist']);
   });
 
+  test('with requests takes a rule on each line, says what is wrong with one, and keeps credentials from agents', async () => {
+    await openNew('Requests');
+    await field('Allowed requests').fill('GET /repos/acme/*\ntools get_*');
+    await field('Name').fill('reads only');
+    await button('Create policy').click();
+    await shown(/^tools get_\*: the path is missing/);
+    await field('Allowed requests').fill('GET /repos/acme/*\n\ntools get_*,search /mcp repo=site|docs');
+    await own.expectSound('policies-new-requests');
+    await create('reads only');
+    const requests = [
+      { methods: ['GET'], paths: ['/repos/acme/*'] },
+      { tools: ['get_*', 'search'], paths: ['/mcp'], arguments: { '/repo': ['site', 'docs'] } },
+    ];
+    expect((await policies())[0]).toMatchObject({ rules: [{ type: 'request_filter', requests }] });
+    await shown('only these requests of proxies: GET /repos/acme/*, tools get_*,search /mcp repo=site|docs');
+    expect(await decision()).toBe('403 reads only request_filter');
+    await link('Edit').click();
+    await field('Allowed requests').fill('mcp ping /mcp');
+    await button('Save changes').click();
+    await shown('only these requests of proxies: mcp ping /mcp');
+  });
+
   test('with countries, chosen by name or code, lets them pass or denies them', async () => {
     await openNew('Countries');
     await field('A request passes').selectOption('not from these countries');

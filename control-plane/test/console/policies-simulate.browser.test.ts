@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { agentOn } from '../support/pair-agents.ts';
+import { agentOn, storeOn } from '../support/pair-agents.ts';
 import { toAgent, toToken } from '../support/policy-calls.ts';
 import { AMERICAN, DUTCH, usePolicyScreens } from '../support/policy-screens.ts';
 
@@ -90,6 +90,31 @@ describe('the simulator', () => {
     await own.page.reload();
     await shown('Denied');
     await expect.poll(() => field('Name of the proxy').inputValue()).toBe('linear');
+  });
+
+  test('cannot tell what a rule for requests decides until it knows what the proxy is asked', async () => {
+    await storeOn(own.service.pair, 'asked', {
+      ...{ tokenType: 'PlainText', value: 'tkn_0123456789_of_an_upstream' },
+      allowedHosts: ['mcp.example.com'],
+    });
+    const body = { name: 'asked', upstreamUrl: 'https://mcp.example.com/mcp', serviceName: 'asked' };
+    const { id } = (await own.service.admin('POST', '/api/proxies', { body })).json.proxy;
+    const requests = [{ tools: ['get_*'], paths: ['/mcp'] }];
+    const policyId = await make('reads only', { type: 'request_filter', requests });
+    await own.attach(policyId, { targetType: 'proxy', targetId: id });
+    await own.open(`/policies/simulate?proxy=${id}&service=asked`);
+    await shown('it depends on what the proxy is asked');
+    const part = 'reads only of the proxy | Only these requests of proxies: tools get_* /mcp';
+    expect(await parts()).toEqual([`${part} | not known`]);
+    await field('Tool').fill('get_issue');
+    await button('Simulate').click();
+    await shown('Allowed by the policies');
+    await own.page.waitForURL(own.address(`/policies/simulate?proxy=${id}&service=asked&tool=get_issue`));
+    await field('Tool').fill('delete_issue');
+    await button('Simulate').click();
+    await shown('Denied');
+    expect(await parts()).toEqual([`${part} | denies`]);
+    await own.expectSound('simulate-asked');
   });
 
   test('says what a request meets before the policies: no grant, or a locked vault', async () => {

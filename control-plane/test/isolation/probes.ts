@@ -206,7 +206,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   },
   simulatePolicies: [
     { names: { 'body.agentId': 'agent', 'body.serviceName': 'token' }, silent: ['body.at', 'body.ip'] },
-    { names: { 'body.proxyId': 'proxy', 'body.serviceName': 'token' } },
+    { names: { 'body.proxyId': 'proxy', 'body.serviceName': 'token' }, silent: ['body.call'] },
   ],
 
   createProxy: {

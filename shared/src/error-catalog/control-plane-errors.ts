@@ -112,7 +112,7 @@ export const CONTROL_PLANE_ERRORS = {
     statuses: [403, 429],
     mcpTool: true,
     meaning:
-      'A policy of the agent, the token or the proxy does not allow it: time, place, address or number of uses.',
+      'A policy of the agent, the token or the proxy does not allow it: time, place, address, number of uses or what is asked.',
     remedy:
       'The message names policy and rule. With 429, a rate_limit rule lets it through after Retry-After.',
   },

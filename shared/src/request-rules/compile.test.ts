@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { utf8 } from '../bytes.ts';
 import { compileRequestRules } from './compile.ts';
 import type { HttpRequest } from './http-request.ts';
+import { ReadOnce } from './read-once.ts';
 import type { RequestRule } from './rules-schema.ts';
 
 const origin = new URL('https://api.example');
@@ -102,6 +103,20 @@ describe('decide', () => {
       }),
       { numRuns: 5000 },
     );
+  });
+
+  it('says the same of a request that is read once, for each list of rules', () => {
+    const lists = [RULES, RULES.slice(2), RULES.slice(0, 1)].map(compileRequestRules);
+    const asked = [
+      callOf('get_issue', { repo: 7 }),
+      callOf('get_issue', { repo: 7, Repo: 7 }),
+      request({ target: '/files/../a' }),
+      request(),
+    ];
+    for (const each of asked) {
+      const once = new ReadOnce(each);
+      expect(lists.map((rules) => rules.decide(once))).toEqual(lists.map((rules) => rules.decide(each)));
+    }
   });
 
   it('does not depend on the order of the rules', () => {

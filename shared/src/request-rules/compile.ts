@@ -1,15 +1,9 @@
 import { spellingsOf } from '../allowed-hosts.ts';
 import { AmbiguousRequest, type RequestDenial } from './request-denial.ts';
-import { type HttpRequest, readRequest } from './http-request.ts';
-import {
-  CALL_TOOL,
-  LIST_TOOLS,
-  type McpMessage,
-  pointerTokens,
-  readMcpMessage,
-  valueAt,
-} from './mcp-message.ts';
-import { matchesPath, readPath } from './request-path.ts';
+import type { HttpRequest } from './http-request.ts';
+import { CALL_TOOL, LIST_TOOLS, type McpMessage, pointerTokens, valueAt } from './mcp-message.ts';
+import { ReadOnce } from './read-once.ts';
+import { type PathPattern, matchesPath, pathPattern, readPath } from './request-path.ts';
 import type { RequestRule } from './rules-schema.ts';
 
 /** What the rules say of a request. */
@@ -38,7 +32,7 @@ export interface RequestRules {
 }
 
 /** Pass with any rule for tools or MCP methods: without them no client gets as far as a call. */
-const HANDSHAKE = ['initialize', 'server/discover', 'ping', 'notifications/*', LIST_TOOLS].map(matcherOf);
+const HANDSHAKE = ['initialize', 'server/discover', 'ping', 'notifications/*', LIST_TOOLS];
 /** Where a rule is for MCP: the stream of what the server sends, and the end of a session. */
 const WITHOUT_MESSAGE: ReadonlySet<string> = new Set(['GET', 'DELETE']);
 
@@ -48,18 +42,34 @@ const NOT_ALLOWED = { allowed: false, reason: 'rule' } as const;
 
 type Matches = (text: string) => boolean;
 
-interface CompiledRule {
+/** What all rules have. */
+interface Place {
   readonly hosts: ReadonlySet<string> | undefined;
-  readonly paths: readonly { readonly pattern: string; readonly segments: readonly string[] }[];
-  readonly methods: ReadonlySet<string> | undefined;
-  readonly tools: readonly Matches[];
-  readonly mcp: readonly Matches[];
+  readonly paths: readonly PathPattern[];
+}
+
+interface HttpRule extends Place {
+  readonly methods: ReadonlySet<string>;
+}
+
+interface McpRule extends Place {
+  readonly allowsTool: Matches;
+  /** Of JSON-RPC, but for `tools/call`. */
+  readonly allowsMcp: Matches;
   readonly arguments: readonly { readonly tokens: readonly string[]; readonly values: readonly unknown[] }[];
+}
+
+interface CompiledRules {
+  readonly http: readonly HttpRule[];
+  readonly mcp: readonly McpRule[];
 }
 
 /** @param rules as the schema takes them */
 export function compileRequestRules(rules: readonly RequestRule[]): RequestRules {
-  const compiled = rules.map(compile);
+  const compiled = {
+    http: rules.flatMap((rule) => ('methods' in rule ? httpRule(rule) : [])),
+    mcp: rules.flatMap((rule) => ('methods' in rule ? [] : mcpRule(rule))),
+  };
   return {
     decide: (request) => {
       try {
@@ -74,53 +84,63 @@ export function compileRequestRules(rules: readonly RequestRule[]): RequestRules
         spellings: spellingsOf(origin),
         segments: readPath(target.split('?', 1)[0] ?? ''),
       };
-      const there = compiled.filter((rule) => pathOf(rule, destination) !== undefined);
-      return (name) => there.some((rule) => allowsTool(rule, name));
+      const there = compiled.mcp.filter((rule) => pathOf(rule, destination) !== undefined);
+      return (name) => there.some((rule) => rule.allowsTool(name));
     },
   };
 }
 
 /** @throws AmbiguousRequest */
-function decide(rules: readonly CompiledRule[], request: HttpRequest): RequestVerdict {
+function decide({ http, mcp }: CompiledRules, request: HttpRequest): RequestVerdict {
   const { origin, method, body } = request;
-  const { segments, fields } = readRequest(request);
-  const destination = { spellings: spellingsOf(origin), segments };
-  const candidates = rules.flatMap((rule) => {
+  const reading = request instanceof ReadOnce ? request : new ReadOnce(request);
+  const destination = { spellings: spellingsOf(origin), segments: reading.head.segments };
+  for (const rule of http) {
+    const path = allowsMethod(rule, method) ? pathOf(rule, destination) : undefined;
+    if (path !== undefined) return { allowed: true, path };
+  }
+  let message: McpMessage | undefined;
+  let match: string | undefined;
+  for (const rule of mcp) {
     const path = pathOf(rule, destination);
-    return path === undefined ? [] : [{ rule, path }];
-  });
-  const byMethod = candidates.find(
-    ({ rule }) => rule.methods !== undefined && allowsMethod(rule.methods, method),
-  );
-  if (byMethod !== undefined) return { allowed: true, path: byMethod.path };
-  const forMcp = candidates.filter(({ rule }) => rule.methods === undefined);
-  const [first] = forMcp;
-  if (first === undefined) return NOT_ALLOWED;
-  if (WITHOUT_MESSAGE.has(method) && body.byteLength === 0)
-    return { allowed: true, path: first.path, listsTools: true };
-  if (method !== 'POST') return NOT_ALLOWED;
-  const message = readMcpMessage(fields, body);
-  const called = message.kind === 'tool' && { tool: message.name.slice(0, MAX_LOGGED_CHARACTERS) };
-  // All of them, so that the order of the rules does not decide whether an ambiguity is met.
-  const [match] = forMcp.filter(({ rule }) => allowsMessage(rule, message));
+    if (path === undefined) continue;
+    if (WITHOUT_MESSAGE.has(method) && body.byteLength === 0)
+      return { allowed: true, path, listsTools: true };
+    if (method !== 'POST') return NOT_ALLOWED;
+    ({ message } = reading);
+    // Behind a match as well, so that the order of the rules does not decide whether an ambiguity is met.
+    if (allowsMessage(rule, message)) match ??= path;
+  }
+  const called = message?.kind === 'tool' && { tool: message.name.slice(0, MAX_LOGGED_CHARACTERS) };
   if (match === undefined) return { ...NOT_ALLOWED, ...called };
-  const lists = message.kind === 'request' && message.method === LIST_TOOLS && { listsTools: true as const };
-  return { allowed: true, path: match.path, ...called, ...lists };
+  const lists = message?.kind === 'request' && message.method === LIST_TOOLS && { listsTools: true as const };
+  return { allowed: true, path: match, ...called, ...lists };
 }
 
-function compile(rule: RequestRule): CompiledRule {
+type RuleOf<Member extends string> = Extract<RequestRule, Readonly<Record<Member, unknown>>>;
+
+const httpRule = (rule: RuleOf<'methods'>): HttpRule => ({
+  ...placeOf(rule),
+  methods: new Set(rule.methods),
+});
+
+function mcpRule(rule: RuleOf<'tools'> | RuleOf<'mcp'>): McpRule {
+  const allowsMcp = anyOf([...HANDSHAKE, ...('mcp' in rule ? rule.mcp : [])]);
   return {
-    hosts: rule.hosts && new Set(rule.hosts),
-    paths: rule.paths.map((pattern) => ({ pattern, segments: readPath(pattern) })),
-    methods: 'methods' in rule ? new Set(rule.methods) : undefined,
-    tools: 'tools' in rule ? rule.tools.map(matcherOf) : [],
-    mcp: 'mcp' in rule ? rule.mcp.map(matcherOf) : [],
+    ...placeOf(rule),
+    allowsTool: allowsMcp(CALL_TOOL) ? () => true : anyOf('tools' in rule ? rule.tools : []),
+    allowsMcp,
     arguments: Object.entries(('arguments' in rule && rule.arguments) || {}).map(([pointer, values]) => ({
       tokens: pointerTokens(pointer),
       values,
     })),
   };
 }
+
+const placeOf = ({ hosts, paths }: RequestRule): Place => ({
+  hosts: hosts && new Set(hosts),
+  paths: paths.map(pathPattern),
+});
 
 interface Destination {
   /** Of its origin, as entries of `hosts`. */
@@ -129,24 +149,25 @@ interface Destination {
 }
 
 /** @returns the pattern of the rule that a destination matches */
-function pathOf({ hosts, paths }: CompiledRule, { spellings, segments }: Destination): string | undefined {
+function pathOf({ hosts, paths }: Place, { spellings, segments }: Destination): string | undefined {
   if (hosts !== undefined && !spellings.some((spelling) => hosts.has(spelling))) return undefined;
-  return paths.find((path) => matchesPath(path.segments, segments))?.pattern;
+  for (const path of paths) if (matchesPath(path, segments)) return path.text;
+  return undefined;
 }
 
 /** RFC 9110 section 9.3.2: HEAD is GET without the content. */
-const allowsMethod = (methods: ReadonlySet<string>, method: string): boolean =>
+const allowsMethod = ({ methods }: HttpRule, method: string): boolean =>
   methods.has(method) || (method === 'HEAD' && methods.has('GET'));
 
-function allowsMessage(rule: CompiledRule, message: McpMessage): boolean {
+function allowsMessage(rule: McpRule, message: McpMessage): boolean {
   switch (message.kind) {
     case 'response':
       return true;
     case 'request':
-      return [...HANDSHAKE, ...rule.mcp].some((matches) => matches(message.method));
+      return rule.allowsMcp(message.method);
     case 'tool':
       return (
-        allowsTool(rule, message.name) &&
+        rule.allowsTool(message.name) &&
         rule.arguments
           // Each is looked at, whatever those before it come to: one with two readings denies the call.
           .map(({ tokens, values }) => values.includes(valueAt(message.arguments, tokens)))
@@ -155,8 +176,10 @@ function allowsMessage(rule: CompiledRule, message: McpMessage): boolean {
   }
 }
 
-const allowsTool = (rule: CompiledRule, name: string): boolean =>
-  rule.tools.some((matches) => matches(name)) || rule.mcp.some((matches) => matches(CALL_TOOL));
+function anyOf(patterns: readonly string[]): Matches {
+  const matchers = patterns.map(matcherOf);
+  return (text) => matchers.some((matches) => matches(text));
+}
 
 /** A test for a name, in which `*` is any characters, in time linear to it for each of the pattern's parts. */
 function matcherOf(pattern: string): Matches {

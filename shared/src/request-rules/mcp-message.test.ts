@@ -29,12 +29,12 @@ describe('readMcpMessage', () => {
   });
 
   it('takes a number that is not written as an integer for none, and leaves texts alone', () => {
-    const given = '{"b":[1,2.0,3e0,41,-7],"c":"5.0"}';
+    const given = '{"b":[1,2.0,3e0,41,-7],"c":"5.0","d":-6.0,"e":\n8E0}';
     const body = utf8(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a","arguments":${given}}}`);
     expect(readMcpMessage(JSON_TYPE, body)).toEqual({
       kind: 'tool',
       name: 'a',
-      arguments: { b: [1, Number.NaN, Number.NaN, 41, -7], c: '5.0' },
+      arguments: { b: [1, Number.NaN, Number.NaN, 41, -7], c: '5.0', d: Number.NaN, e: Number.NaN },
     });
   });
 });

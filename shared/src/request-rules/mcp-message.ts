@@ -46,13 +46,16 @@ export function readMcpMessage(fields: ReadonlyMap<string, string>, body: Uint8A
   return { kind: 'tool', name, arguments: withIntegersAlone(given, body) };
 }
 
+/** What stands before a number keeps texts such as the `2.0` of JSON-RPC out. */
+const MAY_HAVE_FRACTION = /[:,[\s]-?[0-9]+[.eE]/;
+
 /**
  * `5.0` is another text than `5` in Python, and `4.99999999999999999` another number to a program that keeps its digits, so
  * that neither is a value of a rule.
  */
 function withIntegersAlone(value: Readonly<Record<string, unknown>>, body: Uint8Array): typeof value {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
-  if (!/[0-9][.eE]/.test(text)) return value;
+  if (!MAY_HAVE_FRACTION.test(text)) return value;
   const integer = (_name: string, member: unknown, { source = '' }: { source?: string } = {}): unknown =>
     typeof member === 'number' && !/^-?[0-9]+$/.test(source) ? Number.NaN : member;
   const message = JSON.parse(text, integer) as { params: { arguments: typeof value | null } };

@@ -39,6 +39,7 @@ export function requestDenialText(denial: RequestDenial, serviceName: string): s
     : ambiguityText(denial);
 }
 
+/** As `requestDenialText`, of a request that is denied whatever the rules are. */
 export const ambiguityText = (ambiguity: Ambiguity): string =>
   `The request has two readings: ${AMBIGUITIES[ambiguity]}. Send it in its plain form.`;
 

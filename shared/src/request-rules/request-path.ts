@@ -72,15 +72,29 @@ export function isPathPattern(text: string): boolean {
   }
 }
 
-/**
- * @param pattern segments of a pattern
- * @param segments of a request's path. `*` is one that is not empty; `**` is all that follows its slash, be it nothing
- */
-export function matchesPath(pattern: readonly string[], segments: readonly string[]): boolean {
-  const isOpen = pattern.at(-1) === REST;
-  const fixed = isOpen ? pattern.length - 1 : pattern.length;
-  if (isOpen ? segments.length <= fixed : segments.length !== fixed) return false;
-  for (let at = 0; at < fixed; at++) {
+/** A pattern of `paths`, taken apart. */
+export interface PathPattern {
+  /** As its owner wrote it. */
+  readonly text: string;
+  readonly segments: readonly string[];
+  /** Whether `**` stands behind these. */
+  readonly isOpen: boolean;
+}
+
+/** @param text for which {@link isPathPattern} holds */
+export function pathPattern(text: string): PathPattern {
+  const segments = readPath(text);
+  const isOpen = segments.at(-1) === REST;
+  return { text, segments: isOpen ? segments.slice(0, -1) : segments, isOpen };
+}
+
+/** @param segments of a request's path. `*` is one that is not empty; `**` is all that follows its slash, be it nothing */
+export function matchesPath(
+  { segments: pattern, isOpen }: PathPattern,
+  segments: readonly string[],
+): boolean {
+  if (isOpen ? segments.length <= pattern.length : segments.length !== pattern.length) return false;
+  for (let at = 0; at < pattern.length; at++) {
     if (pattern[at] === ANY_SEGMENT ? segments[at] === '' : pattern[at] !== segments[at]) return false;
   }
   return true;

@@ -51,7 +51,7 @@ export function injectToken(headerTemplates: Templates, token: string): Headers 
  *
  * @returns undefined if the credential could not be found again in an answer, or all together are too long
  */
-export function injectQuery(queryTemplates: Templates, token: string): Parameters | undefined {
+function injectQuery(queryTemplates: Templates, token: string): Parameters | undefined {
   if (!fits(queryTemplates, token, MAX_QUERY_CHARACTERS)) return undefined;
   return Object.entries(queryTemplates).map(([name, template]) => [name, fillMarkers(template, token)]);
 }

@@ -133,5 +133,7 @@ function hideTools(result: unknown, shows: ShowsTool): void {
 /** Some clients read names without case. */
 const membersNamed = (value: unknown, name: string): unknown[] =>
   isObject(value)
-    ? Object.entries(value).flatMap(([each, member]) => (foldCase(each) === name ? [member] : []))
+    ? Object.keys(value)
+        .filter((each) => each === name || foldCase(each) === name)
+        .map((each) => value[each])
     : [];

@@ -16,6 +16,15 @@ const policySchema = z.strictObject({
 /** A policy as a file has it. */
 export type WrittenPolicy = z.infer<typeof policySchema>;
 
+/** What a proxy is asked. */
+export const callSchema = z.strictObject({
+  method: z.string().optional(),
+  path: z.string().optional(),
+  tool: z.string().optional(),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  mcpMethod: z.string().optional(),
+});
+
 const testSchema = z.strictObject({
   name: z.string().optional(),
   agent: z.string().optional(),
@@ -23,6 +32,7 @@ const testSchema = z.strictObject({
   service: z.string(),
   at: z.string().optional(),
   ip: z.string().optional(),
+  call: callSchema.optional(),
   expect: z.enum(['allowed', 'denied']),
   /** The policy that denies, and its rule. */
   policy: z.string().optional(),

@@ -5,15 +5,15 @@ import { referred } from '../../api/resource.ts';
 import { PROXY } from '../../api/resources.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { Failure, usage } from '../../failure.ts';
-import { given } from '../../json-in.ts';
+import { given, jsonIn } from '../../json-in.ts';
 import type { Run } from '../../invocation.ts';
 import { type Shape, printList, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { timeFrom } from '../../api/time-from.ts';
-import { type WrittenTest, testsIn } from './policy-file.ts';
+import { type WrittenTest, callSchema, testsIn } from './policy-file.ts';
 
 const simulationSchema = z.looseObject({
-  decision: z.enum(['allowed', 'denied']),
+  decision: z.enum(['allowed', 'denied', 'unknown']),
   denial: z.looseObject({ policy: z.string(), rule: z.string(), reason: z.string() }).optional(),
   at: z.string(),
   ip: z.string().nullable(),
@@ -23,7 +23,7 @@ const simulationSchema = z.looseObject({
       policy: z.string(),
       targetType: z.string(),
       rule: z.string(),
-      allowed: z.boolean(),
+      allowed: z.boolean().nullable(),
       used: z.number().optional(),
     }),
   ),
@@ -32,7 +32,8 @@ type Simulation = z.infer<typeof simulationSchema>;
 
 const ruleOf = ({ policy, targetType, rule, allowed, used }: Simulation['rules'][number]): string => {
   const uses = used === undefined ? '' : `, used ${used} times`;
-  const says = rule === 'rate_limit' ? 'counts requests' : allowed ? 'allows' : 'denies';
+  const decides = allowed === null ? 'cannot tell without a request' : allowed ? 'allows' : 'denies';
+  const says = rule === 'rate_limit' ? 'counts requests' : decides;
   return `${rule} of ${policy} (${targetType === 'token' ? 'credential' : targetType}): ${says}${uses}`;
 };
 
@@ -58,9 +59,12 @@ const SIMULATION: Shape<Simulation> = {
   name: ({ decision }) => decision,
 };
 
-type Request = Pick<WrittenTest, 'agent' | 'proxy' | 'service' | 'at' | 'ip'>;
+type Request = Pick<WrittenTest, 'agent' | 'proxy' | 'service' | 'at' | 'ip' | 'call'>;
 
-async function simulated(client: ApiClient, { agent, proxy, service, at, ip }: Request): Promise<Simulation> {
+async function simulated(
+  client: ApiClient,
+  { agent, proxy, service, at, ip, call }: Request,
+): Promise<Simulation> {
   if ((agent === undefined) === (proxy === undefined)) throw usage('say who asks: an agent or a proxy');
   const body = given({
     agentId: agent === undefined ? undefined : (await agentReferred(client, agent)).id,
@@ -68,17 +72,37 @@ async function simulated(client: ApiClient, { agent, proxy, service, at, ip }: R
     serviceName: serviceNameFrom(service),
     at: at === undefined ? undefined : timeFrom(at, Date.now(), 'at'),
     ip,
+    call,
   });
   return client.change({ method: 'POST', path: '/api/policies/simulate', body, schema: simulationSchema });
 }
 
+interface Options extends Partial<Omit<Request, 'call'>> {
+  readonly method?: string;
+  readonly path?: string;
+  readonly tool?: string;
+  /** JSON. */
+  readonly arguments?: string;
+  readonly mcpMethod?: string;
+}
+
 /** `policies simulate` */
-export const simulatePolicies: Run<[], Partial<Request>> = async (invocation, _, options) => {
-  const { service } = options;
+export const simulatePolicies: Run<[], Options> = async (invocation, _, options) => {
+  const { agent, proxy, service, at, ip, ...call } = options;
   if (service === undefined) throw usage('say which credential: --service');
-  const client = await apiClient(invocation);
-  printOne(invocation, await simulated(client, { ...options, service }), SIMULATION);
+  const request = { agent, proxy, service, at, ip, call: callFrom(call) };
+  printOne(invocation, await simulated(await apiClient(invocation), request), SIMULATION);
 };
+
+/** @returns undefined where no flag says what the proxy is asked. @throws Failure usage */
+function callFrom({ method, path, tool, mcpMethod, ...options }: Options): Request['call'] {
+  const parsed = callSchema.shape.arguments.safeParse(
+    options.arguments === undefined ? undefined : (jsonIn(options.arguments) ?? null),
+  );
+  if (!parsed.success) throw usage('--arguments takes a JSON object, as {"repo":"site"}');
+  const call = given({ method, path, tool, arguments: parsed.data, mcpMethod });
+  return Object.keys(call).length === 0 ? undefined : call;
+}
 
 interface Result {
   readonly test: string;

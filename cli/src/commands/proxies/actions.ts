@@ -13,7 +13,7 @@ import { PROXY } from '../../api/resources.ts';
 import { proxyWarning } from '../tokens/usability.ts';
 import { type PrintedResource, editing, listing, removing, showing } from '../resource-commands.ts';
 
-const proxySchema = z.looseObject({
+export const proxySchema = z.looseObject({
   id: z.string(),
   name: z.string(),
   kind: z.enum(['mcp', 'http']),
@@ -173,6 +173,10 @@ function headersIn(texts: readonly string[]): Readonly<Record<string, string>> {
 
 const USES = { mcp: 'for MCP clients at', http: 'with the base URL' } as const;
 
+/** @param body as `POST /api/proxies` takes it */
+export const newProxy = (client: ApiClient, body: object): Promise<z.infer<typeof madeSchema>> =>
+  client.change({ method: 'POST', path: PROXY.path, body, schema: madeSchema });
+
 const madeSchema = z.looseObject({ proxy: proxySchema, key: z.string().regex(/^mcp_[!-~]+$/) });
 
 /** `proxies create` */
@@ -186,7 +190,7 @@ export const createProxy: Run<
   const client = await apiClient(invocation);
   const upstreamAuthType = auth && AUTH_TYPES[auth];
   const body = given({ ...(await settingsFrom(client, options)), upstreamAuthType, kind });
-  const answer = await client.change({ method: 'POST', path: PROXY.path, body, schema: madeSchema });
+  const answer = await newProxy(client, body);
   const { proxy, key } = answer;
   printSecret(invocation, {
     said: `the proxy ${name} (${proxy.id}) is created, ${USES[proxy.kind]} ${proxy.address}`,
@@ -213,14 +217,17 @@ export const editProxy = editing(
   proxyWarning,
 );
 
+/** The key of a proxy that is there; the log records that it was shown. */
+export const keyOfProxy = (client: ApiClient, id: string): Promise<z.infer<typeof keySchema>> =>
+  client.change({ method: 'POST', path: `${pathOf(PROXY, id)}/reveal-key`, schema: keySchema });
+
 const keySchema = z.looseObject({ key: z.string() });
 
 /** `proxies reveal-key PROXY` */
 export const revealProxyKey: Run<[string]> = async (invocation, [reference]) => {
   const client = await apiClient(invocation);
   const { id, name } = await referred(client, PROXY, reference);
-  const path = `${pathOf(PROXY, id)}/reveal-key`;
-  const answer = await client.change({ method: 'POST', path, schema: keySchema });
+  const answer = await keyOfProxy(client, id);
   printSecret(invocation, {
     said: `the log records that the key of ${name} was shown`,
     answer,

@@ -29,7 +29,7 @@ export async function wholeRecord(
  * without a secret behind.
  * @throws Failure usage that names what does not fit, and none of its values
  */
-function checkedRecord(members: Members): StoreBody {
+export function checkedRecord(members: Members): StoreBody {
   const parsed = storeBodySchema.safeParse(members, {
     error: ({ code, input }) => (code === 'invalid_type' && input === undefined ? 'is missing' : undefined),
   });

@@ -1,6 +1,7 @@
 import { shellWord } from '@svault/shared';
+import type { StoreAnswer, StoreBody } from '@svault/shared/schemas';
 import * as z from 'zod';
-import { apiClient } from '../../api/api-client.ts';
+import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { orElse, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
@@ -38,38 +39,60 @@ export const createToken: Run<[string], Options> = async (invocation, [service],
     options.empty === true
       ? noRecord(options)
       : await wholeRecord(invocation, options, { name, tokenType, given });
-  if (record !== undefined) {
-    await mustBeKnownFirst(invocation, client);
-    await mustBeSupported(client, record);
-  }
-  const { token, store } = await named(
-    name,
-    client.change({
-      method: 'POST',
-      path: '/api/tokens',
-      body: { serviceName: name, tokenType, ...describedBy(options) },
-      schema: createdSchema,
-      ...(record !== undefined && { dryAnswer: { token: {}, store: SOME_STORE } }),
-    }),
-  );
-  if (record === undefined)
+  const described = describedBy(options);
+  if (record === undefined) {
+    const { token } = await register(client, name, { tokenType, ...described });
     return printDone(invocation, {
       said: `${name} is created without a secret: svault set ${name} stores it`,
       answer: { token },
       name,
     });
+  }
+  const { token, stored, said } = await createWithSecret(invocation, client, { name, record, described });
+  printDone(invocation, { said, answer: { token, stored }, name });
+};
+
+/**
+ * Registers a credential at the control plane and stores its secret at the webhook.
+ * @param created.described what people read of it, as `POST /api/tokens` takes it
+ * @returns what both answered, and that in a line
+ * @throws Failure, which says so where only the first of the two was done
+ */
+export async function createWithSecret(
+  invocation: Invocation,
+  client: ApiClient,
+  { name, record, described }: { name: string; record: StoreBody; described: object },
+): Promise<{ readonly token: object; readonly stored: StoreAnswer; readonly said: string }> {
+  await mustBeKnownFirst(invocation, client);
+  await mustBeSupported(client, record);
+  const { tokenType } = record;
+  const dryAnswer = { token: {}, store: SOME_STORE };
+  const { token, store } = await register(client, name, { tokenType, ...described }, dryAnswer);
   const storing = storeDestination(invocation, client.login, store).then((destination) =>
     storeSecret(invocation, destination, record),
   );
   const stored = await filled(invocation, name, storing);
   const warning = storeWarning(name, record);
   if (warning !== undefined) say(invocation, warning);
-  printDone(invocation, {
-    said: `${name} is stored at ${new URL(store.url).host}`,
-    answer: { token, stored },
+  return { token, stored, said: `${name} is stored at ${new URL(store.url).host}` };
+}
+
+const register = (
+  client: ApiClient,
+  name: string,
+  members: object,
+  dryAnswer?: z.infer<typeof createdSchema>,
+): Promise<z.infer<typeof createdSchema>> =>
+  named(
     name,
-  });
-};
+    client.change({
+      method: 'POST',
+      path: '/api/tokens',
+      body: { serviceName: name, ...members },
+      schema: createdSchema,
+      ...(dryAnswer !== undefined && { dryAnswer }),
+    }),
+  );
 
 /** Nothing is stored that it could be said of. */
 function noRecord(options: Options): undefined {

@@ -1,3 +1,4 @@
+import type { StoreAnswer, StoreBody } from '@svault/shared/schemas';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { serviceNameFrom, tokenPath } from '../../api/service-name.ts';
 import { orElse } from '../../failure.ts';
@@ -40,6 +41,26 @@ export const setToken: Run<[string], Options> = async (invocation, [service], ty
     held === undefined ? said : await withKeptRestrictions(invocation, name, { held, given: said, typed });
   const tokenType = tokenTypeOf(options.type, given.members, held?.tokenType ?? token.tokenType);
   const record = await wholeRecord(invocation, options, { name, tokenType, given });
+  const { answer, host } = await replaceSecret(invocation, client, { name, record, which });
+  if (tokenType !== token.tokenType)
+    say(invocation, `the control plane goes on calling ${name} a ${plainLine(token.tokenType)}`);
+  printDone(invocation, {
+    said: `${name} is stored at ${host} as version ${answer.version}`,
+    answer,
+    name,
+  });
+};
+
+/**
+ * Stores the secret of a credential that is registered.
+ * @param stored.which version may be replaced, as `versionToReplace` has it
+ * @throws Failure, with what is there then
+ */
+export async function replaceSecret(
+  invocation: Invocation,
+  client: ApiClient,
+  { name, record, which }: { name: string; record: StoreBody; which: ReturnType<typeof versionToReplace> },
+): Promise<{ readonly answer: StoreAnswer; readonly host: string }> {
   await mustBeSupported(client, record);
   const address = await client.change({
     method: 'POST',
@@ -52,14 +73,8 @@ export const setToken: Run<[string], Options> = async (invocation, [service], ty
   const answer = await replaced(invocation, name, storeSecret(invocation, destination, record));
   const warning = storeWarning(name, record);
   if (warning !== undefined) say(invocation, warning);
-  if (tokenType !== token.tokenType)
-    say(invocation, `the control plane goes on calling ${name} a ${plainLine(token.tokenType)}`);
-  printDone(invocation, {
-    said: `${name} is stored at ${new URL(address.url).host} as version ${answer.version}`,
-    answer,
-    name,
-  });
-};
+  return { answer, host: new URL(address.url).host };
+}
 
 /** Under `--dry-run` the stored record is unknown: it may have another type, or restrictions that must be given again. */
 function supposed(

@@ -17,7 +17,7 @@ export function PolicyDenial({ event, policy }: { readonly event: AuditEvent; re
   const { simulation, isPending } = useAskedRequest(isSimulable(event) ? { event: String(event.seq) } : {});
   if (isPending && isSimulable(event)) return <p className="mt-2 text-dim">Loading…</p>;
   const parts = simulation?.rules.filter((part) => part.policy === policy && part.rule === rule) ?? [];
-  const part = parts.find(({ allowed }) => !allowed) ?? parts[0];
+  const part = parts.find(({ allowed }) => allowed === false) ?? parts[0];
   if (simulation === undefined || part === undefined)
     return (
       <p className="mt-2 wrap-anywhere">
@@ -26,7 +26,7 @@ export function PolicyDenial({ event, policy }: { readonly event: AuditEvent; re
         {simulation && ' No enabled policy with this name and rule is attached to either of them now.'}
       </p>
     );
-  const others = simulation.rules.filter((other) => !other.allowed && other !== part).length;
+  const others = simulation.rules.filter((other) => other.allowed === false && other !== part).length;
   const isOtherNow = part.allowed && rule !== 'rate_limit';
   return (
     <div className="mt-2 grid gap-2 wrap-anywhere">

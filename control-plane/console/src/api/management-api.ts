@@ -1375,6 +1375,25 @@ export interface components {
         } | {
             /** @constant */
             type: "manual_approval";
+        } | {
+            /** @constant */
+            type: "request_filter";
+            requests: ({
+                hosts?: string[];
+                paths: string[];
+                methods: string[];
+            } | {
+                hosts?: string[];
+                paths: string[];
+                tools: string[];
+                arguments?: {
+                    [key: string]: (string | boolean | null | number)[];
+                };
+            } | {
+                hosts?: string[];
+                paths: string[];
+                mcp: string[];
+            })[];
         };
         PolicyAttachment: {
             /** @enum {string} */
@@ -1382,7 +1401,7 @@ export interface components {
             /** @description An agent’s or proxy’s id, or a token’s service name */
             targetId: string;
         };
-        /** @description at: now unless it says otherwise. Without ip the address is not known. */
+        /** @description at: now unless it says otherwise. Without ip the address is not known. call: what the proxy would be asked for, with the path at the upstream, which is that of upstreamUrl unless it says otherwise; a tool or a method of MCP makes it a POST. Without call a request_filter cannot tell. */
         ImaginedRequest: {
             /** @example agt_… */
             agentId?: string;
@@ -1399,6 +1418,15 @@ export interface components {
              */
             at?: string;
             ip?: string;
+            call?: {
+                method?: string;
+                path?: string;
+                tool?: string;
+                arguments?: {
+                    [key: string]: unknown;
+                };
+                mcpMethod?: string;
+            };
         };
         /** @description enabled: true unless it says otherwise. All rules must allow. */
         NewPolicy: {
@@ -2382,18 +2410,21 @@ export interface components {
                  * @description The rule of the draft that denies, or the one that denied
                  * @enum {string}
                  */
-                rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval";
+                rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval" | "request_filter";
                 reason: string;
             }[];
         };
         Simulation: {
-            /** @enum {string} */
-            decision: "allowed" | "denied";
+            /**
+             * @description unknown: only a request_filter could deny it, and call is not given
+             * @enum {string}
+             */
+            decision: "allowed" | "denied" | "unknown";
             /** @description What the agent would be told */
             denial?: {
                 policy: string;
                 /** @enum {string} */
-                rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval";
+                rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval" | "request_filter";
                 reason: string;
             };
             /**
@@ -2414,12 +2445,12 @@ export interface components {
                  */
                 targetType: "agent" | "proxy" | "token";
                 /** @enum {string} */
-                rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval";
+                rule: "time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval" | "request_filter";
                 /** @description Of the rule in its policy, from 0 */
                 position: number;
                 settings: components["schemas"]["PolicyRule"];
-                /** @description Of a rate_limit true: only a request tells, since it counts */
-                allowed: boolean;
+                /** @description Of a rate_limit true: only a request tells, since it counts. null of a request_filter without call */
+                allowed: boolean | null;
                 /** @description Uses of a max_usage rule so far */
                 used?: number;
             }[];
@@ -2577,7 +2608,7 @@ export interface components {
                  * @enum {string}
                  */
                 targetType: "agent" | "proxy" | "token";
-                rules: ("time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval")[];
+                rules: ("time_window" | "ip_allowlist" | "geo_restrict" | "rate_limit" | "max_usage" | "manual_approval" | "request_filter")[];
             }[];
             /** @description The ways by which the caller asks */
             channels: {

@@ -82,7 +82,7 @@ function Import(props: { readonly webhook: SecretDestination; readonly isAdmin: 
     const wanted = wantedIn(values, remote);
     const text = kindOf('text');
     if (text) await mustTake(text, { isAdmin, webhook });
-    await import('../credentials/schemas-without-eval.ts');
+    await import('../parts/schemas-without-eval.ts');
     const { importServer } = await import('./import-server.ts');
     for (const { index, ...one } of wanted) {
       const { name } = one.server;

@@ -1,7 +1,8 @@
-import { type RequestRule, RuleTextRefused, parseRequestRule } from '@svault/shared/request-rules';
+import type { RequestRule } from '@svault/shared/request-rules';
 import { type StoreBody, allowedHostFor, serviceNameSchema, storeBodySchema } from '@svault/shared/schemas';
 import { Problem } from '../api/client.ts';
 import { textOf } from '../parts/form.tsx';
+import { requestRulesIn } from '../parts/request-rules-in.ts';
 import type { KindId } from './kinds.ts';
 import { pemProblem, pemText, signingKeyProblem } from './pem.ts';
 
@@ -265,21 +266,9 @@ function restrictionsIn(form: Form): Members {
   };
 }
 
-/** One on each line. */
 function rulesIn({ values, issues }: Form): readonly RequestRule[] | undefined {
-  const lines = textOf(values, 'requests')
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-  const rules = lines.flatMap((line) => {
-    try {
-      return [parseRequestRule(line)];
-    } catch (error) {
-      if (!(error instanceof RuleTextRefused)) throw error;
-      issues['requests'] ??= `${line.slice(0, 100)}: ${error.message}`;
-      return [];
-    }
-  });
+  const { rules, problem } = requestRulesIn(textOf(values, 'requests'));
+  if (problem !== undefined) issues['requests'] ??= problem;
   return rules.length === 0 ? undefined : rules;
 }
 

@@ -62,7 +62,7 @@ export function StoreForm(props: {
   const queryClient = useQueryClient();
   const store = async (values: FormData): Promise<readonly string[]> => {
     mustBeKnown(webhook, values);
-    await import('./schemas-without-eval.ts');
+    await import('../parts/schemas-without-eval.ts');
     const [{ recordOf }, { storeAtWebhook }] = await Promise.all([
       import('./record.ts'),
       import('./store-at-webhook.ts'),

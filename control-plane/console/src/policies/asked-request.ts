@@ -2,17 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { eventQuery } from '../activity/audit-queries.ts';
 import { type Schemas, answerOf, api } from '../api/client.ts';
 import type { Event } from './queries.ts';
-
-/** A request in the address of a screen: its parts, or the event of one that was made. */
-export interface RequestSearch {
-  /** Number of an event of the log. */
-  readonly event?: string;
-  readonly agent?: string;
-  readonly proxy?: string;
-  readonly service?: string;
-  readonly at?: string;
-  readonly ip?: string;
-}
+import type { RequestSearch } from './request-search.ts';
 
 type Imagined = Schemas['ImaginedRequest'];
 
@@ -40,14 +30,21 @@ export function useAskedRequest(search: RequestSearch) {
   };
 }
 
-function requestIn({ agent, proxy, service, at, ip }: RequestSearch): Imagined | undefined {
+function requestIn({ agent, proxy, service, at, ip, ...search }: RequestSearch): Imagined | undefined {
   if (service === undefined || (agent === undefined && proxy === undefined)) return undefined;
   return {
     serviceName: service,
     ...(proxy === undefined ? { agentId: agent ?? '' } : { proxyId: proxy }),
     ...(at !== undefined && { at }),
     ...(ip !== undefined && { ip }),
+    ...callIn(search),
   };
+}
+
+/** What a proxy is asked; nothing where the address does not say. */
+export function callIn({ method, path, tool }: RequestSearch): Pick<Imagined, 'call'> {
+  const call = { ...(method && { method }), ...(path && { path }), ...(tool && { tool }) };
+  return Object.keys(call).length === 0 ? {} : { call };
 }
 
 /** @returns undefined for an event that reports no request for a credential */

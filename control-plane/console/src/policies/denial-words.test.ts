@@ -37,6 +37,11 @@ const CASES: readonly (readonly [Rule, typeof FACTS | typeof UNKNOWN, string])[]
     FACTS,
     'lets through at most 5 requests a minute, and that many had been made.',
   ],
+  [
+    { type: 'request_filter', requests: [{ methods: ['GET'], paths: ['/repos/**'] }] },
+    FACTS,
+    'lets through only these requests of proxies: GET /repos/**.',
+  ],
   [{ type: 'max_usage', limit: 3 }, FACTS, 'lets through at most 3 uses in all; 3 of 3 are used up.'],
   [{ type: 'manual_approval' }, FACTS, 'denies every request, since approvals are not available yet.'],
 ];

@@ -19,6 +19,8 @@ export function denialWords(rule: Rule, { at, ip, country, used }: RequestFacts)
       return `lets through ${ruleWords(rule)}, and that many had been made.`;
     case 'max_usage':
       return `lets through ${ruleWords(rule)}; ${(used ?? rule.limit).toLocaleString('en')} of ${rule.limit.toLocaleString('en')} are used up.`;
+    case 'request_filter':
+      return `lets through ${ruleWords(rule)}.`;
     case 'manual_approval':
       return 'denies every request, since approvals are not available yet.';
   }

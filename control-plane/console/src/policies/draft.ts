@@ -1,5 +1,6 @@
+import { Problem } from '../api/client.ts';
 import { textOf } from '../parts/form.tsx';
-import type { Rule, RuleType } from './rule-words.ts';
+import type { Rule, RuleOf, RuleType } from './rule-words.ts';
 
 /** A policy as it is typed. Numbers that are none are NaN: the API says which field it is about. */
 export interface Draft {
@@ -8,14 +9,18 @@ export interface Draft {
   readonly rules: readonly Rule[];
 }
 
-/** Fields have the paths by which the API names them, so that its issues appear beside them. */
-export function draftIn(values: FormData): Draft {
+/**
+ * Fields have the paths by which the API names them, so that its issues appear beside them.
+ *
+ * @throws Problem where a line is no rule for requests
+ */
+export async function draftIn(values: FormData): Promise<Draft> {
   const rules: Rule[] = [];
-  while (values.has(`rules.${rules.length}.type`)) rules.push(ruleIn(values, `rules.${rules.length}`));
+  while (values.has(`rules.${rules.length}.type`)) rules.push(await ruleIn(values, `rules.${rules.length}`));
   return { name: textOf(values, 'name'), enabled: values.has('enabled'), rules };
 }
 
-function ruleIn(values: FormData, path: string): Rule {
+async function ruleIn(values: FormData, path: string): Promise<Rule> {
   const text = (member: string): string => textOf(values, `${path}.${member}`);
   const type = text('type') as RuleType;
   switch (type) {
@@ -42,6 +47,13 @@ function ruleIn(values: FormData, path: string): Rule {
       };
     case 'max_usage':
       return { type, limit: numberIn(text('limit')) };
+    case 'request_filter': {
+      await import('../parts/schemas-without-eval.ts');
+      const { requestRulesIn } = await import('../parts/request-rules-in.ts');
+      const { rules, problem } = requestRulesIn(text('requests'));
+      if (problem === undefined) return { type, requests: rules as RuleOf<typeof type>['requests'] };
+      throw new Problem('A line is no rule.', [{ path: `${path}.requests`, message: problem }]);
+    }
     case 'manual_approval':
       return { type };
   }
@@ -76,6 +88,8 @@ export const isComplete = ({ rules }: Draft): boolean =>
         return !Number.isNaN(rule.limit) && !Number.isNaN(rule.windowSeconds);
       case 'max_usage':
         return !Number.isNaN(rule.limit);
+      case 'request_filter':
+        return rule.requests.length > 0;
       case 'manual_approval':
         return true;
     }

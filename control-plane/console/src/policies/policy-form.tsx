@@ -33,6 +33,8 @@ export function newRule(type: RuleType): Rule {
       return { type, limit: Number.NaN, windowSeconds: 3_600 };
     case 'max_usage':
       return { type, limit: Number.NaN };
+    case 'request_filter':
+      return { type, requests: [] };
     case 'manual_approval':
       return { type };
   }
@@ -71,7 +73,7 @@ export function PolicyForm(props: {
   }, [rules.length]);
 
   const save = async (values: FormData): Promise<Policy> => {
-    const body = writable(draftIn(values));
+    const body = writable(await draftIn(values));
     const attached = policyId === undefined ? await targetsToAttach(values) : [];
     const id = policyId ?? created.current;
     // A policy that was created, and could not be attached everywhere, is not created again.
@@ -169,20 +171,24 @@ function useDraft(box: React.RefObject<HTMLDivElement | null>) {
     const form = box.current?.querySelector('form');
     if (!form) return undefined;
     let timer: number | undefined;
-    const read = (): void => {
+    let latest = 0;
+    const read = async (): Promise<void> => {
       const values = new FormData(form);
-      setDraft({ ...draftIn(values), attachments: attachedIn(values) });
+      const own = ++latest;
+      const draft = await draftIn(values).catch(() => undefined);
+      if (own === latest) setDraft(draft && { ...draft, attachments: attachedIn(values) });
     };
     const readSoon = (): void => {
       window.clearTimeout(timer);
-      timer = window.setTimeout(read, TYPING_MS);
+      timer = window.setTimeout(() => void read(), TYPING_MS);
     };
     // Rules, windows and countries also come and go by buttons.
     const observer = new MutationObserver(readSoon);
     observer.observe(form, { childList: true, subtree: true });
     form.addEventListener('input', readSoon);
-    read();
+    void read();
     return () => {
+      latest = Number.NaN;
       window.clearTimeout(timer);
       observer.disconnect();
       form.removeEventListener('input', readSoon);

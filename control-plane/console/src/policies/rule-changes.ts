@@ -54,6 +54,11 @@ export function changeThatAllows(rule: Rule, { at, ip, country, used = 0 }: Requ
       const raised = { ...rule, limit: Math.max(rule.limit * 2, used + 1) };
       return { words: `Raise the limit: ${ruleWords(raised)}.`, rule: raised };
     }
+    case 'request_filter':
+      return {
+        words: 'Add a line that matches what the proxy was asked. No line lets an agent have it.',
+        rule,
+      };
     case 'manual_approval':
       return { words: 'Remove this rule: approvals are not available yet.', rule: undefined };
   }

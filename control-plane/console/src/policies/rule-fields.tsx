@@ -1,3 +1,4 @@
+import { formatRequestRule } from '@svault/shared/request-rules';
 import type { ReactNode } from 'react';
 import { SelectField, TextAreaField, TextField } from '../parts/form.tsx';
 import { CountryFields } from './country-fields.tsx';
@@ -13,6 +14,8 @@ const HINTS: Readonly<Record<RuleType, string>> = {
     'Counted for each target that the policy is attached to. At a credential, all agents share one count. Above it a request gets 429 and the time to wait.',
   max_usage:
     'Counted for each target that the policy is attached to. At a credential, all agents share one count. Detaching the policy forgets it.',
+  request_filter:
+    'Proxies may ask what one of the lines matches. No agent gets the credential itself, since nothing limits what it would ask.',
   manual_approval: 'Approvals are not available yet: this rule denies every request.',
 };
 
@@ -50,6 +53,20 @@ function fieldsOf(rule: Rule, path: string): ReactNode {
       return <RateFields rule={rule} path={path} />;
     case 'max_usage':
       return <NumberField name={`${path}.limit`} label="Uses in all" value={rule.limit} />;
+    case 'request_filter':
+      return (
+        <TextAreaField
+          name={`${path}.requests`}
+          label="Allowed requests"
+          hint="One rule on each line: methods with a path, tools with a path and arguments, or methods of MCP with a path. A path begins with / or with a host; * is one segment of it, ** the rest."
+          required
+          rows={4}
+          spellCheck={false}
+          className="font-mono text-sm"
+          placeholder={'GET,POST api.example.com/repos/acme/*\ntools search_*,get_issue /mcp'}
+          defaultValue={rule.requests.map(formatRequestRule).join('\n')}
+        />
+      );
     case 'manual_approval':
       return null;
   }

@@ -1,3 +1,4 @@
+import { formatRequestRule } from '@svault/shared/request-rules';
 import type { Schemas } from '../api/client.ts';
 
 /** A rule as the API has it: its type with the settings. */
@@ -13,6 +14,7 @@ export const RULE_NAMES = {
   geo_restrict: 'Countries',
   rate_limit: 'Rate limit',
   max_usage: 'Number of uses',
+  request_filter: 'Requests',
   manual_approval: 'Approval',
 } as const satisfies Readonly<Record<RuleType, string>>;
 
@@ -29,6 +31,8 @@ export function ruleWords(rule: Rule): string {
       return `at most ${countWords(rule.limit, 'request')} ${spanWords(rule.windowSeconds)}`;
     case 'max_usage':
       return `at most ${countWords(rule.limit, 'use')} in all`;
+    case 'request_filter':
+      return `only these requests of proxies: ${someOf(rule.requests.map(formatRequestRule), 'rules')}`;
     case 'manual_approval':
       return 'denies every request, since approvals are not available yet';
   }

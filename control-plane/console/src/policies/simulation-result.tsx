@@ -6,8 +6,8 @@ import { Section } from '../parts/screen.tsx';
 import { ExactTime } from '../parts/time.tsx';
 import { CHANNEL_NAMES, DENIALS } from '../reach/denials.ts';
 import { pairsQuery } from '../reach/queries.ts';
-import type { RequestSearch } from './asked-request.ts';
 import type { Event, Simulation } from './queries.ts';
+import type { RequestSearch } from './request-search.ts';
 import { changeThatAllows, rulesThatDeny } from './rule-changes.ts';
 import { RULE_NAMES, countryName, ruleWords } from './rule-words.ts';
 import { TARGET_NAMES } from './targets.ts';
@@ -48,20 +48,23 @@ export function SimulationResult(asked: Asked) {
   );
 }
 
-/** The rules that deny; a rate limit as it did when the event happened, since only a request counts. */
+/**
+ * The rules that deny; a rate limit and a filter of an unknown request as they did when the event happened, since only a
+ * request counts, and the log does not have what was asked.
+ */
 const denyingIn = ({ simulation, event }: Asked): readonly RulePart[] =>
   simulation.rules.filter(
     ({ allowed, policy, rule }) =>
-      !allowed ||
-      (rule === 'rate_limit' &&
-        event?.detail?.['rule'] === 'rate_limit' &&
+      allowed === false ||
+      ((rule === 'rate_limit' || allowed === null) &&
+        event?.detail?.['rule'] === rule &&
         event.detail['policy'] === policy),
   );
 
 function Decision({ simulation, event, request }: Asked) {
   const { decision, denial, at, ip, country, rules } = simulation;
   const before = useDenialBefore(request);
-  const first = rules.find(({ allowed }) => !allowed);
+  const first = rules.find(({ allowed }) => allowed === false);
   const counting = decision === 'allowed' && !before && event ? countingIn(rules, event) : undefined;
   return (
     <section aria-label="Decision" className={`card ${decision === 'denied' || before ? 'border-warn' : ''}`}>
@@ -70,7 +73,8 @@ function Decision({ simulation, event, request }: Asked) {
           <span className="text-warn">Denied</span>
         ) : before ? (
           <>
-            <span className="text-warn">Denied before the policies</span>, which would allow it
+            <span className="text-warn">Denied before the policies</span>, which{' '}
+            {decision === 'unknown' ? 'could' : 'would'} allow it
           </>
         ) : counting ? (
           <>
@@ -80,6 +84,10 @@ function Decision({ simulation, event, request }: Asked) {
             ) : (
               ' by a count that still runs'
             )}
+          </>
+        ) : decision === 'unknown' ? (
+          <>
+            <span className="text-warn">Not known</span>: it depends on what the proxy is asked
           </>
         ) : (
           <span className="text-good">Allowed by the policies</span>
@@ -231,6 +239,12 @@ function verdictOf(part: RulePart, denying: readonly RulePart[]): ReactNode {
   if (part.allowed && denying.includes(part)) return <span className="text-warn">denied then</span>;
   if (part.allowed && part.rule === 'rate_limit') return <span className="text-dim">counts requests</span>;
   if (part.allowed) return <Allows />;
+  if (part.allowed === null)
+    return denying.includes(part) ? (
+      <span className="text-warn">denied then</span>
+    ) : (
+      <span className="text-dim">not known</span>
+    );
   return part === denying[0] ? <Denies /> : <span className="text-warn">would deny, too</span>;
 }
 

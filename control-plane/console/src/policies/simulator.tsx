@@ -5,8 +5,9 @@ import { Failure } from '../parts/failure.tsx';
 import { ActionForm, TextField, textOf } from '../parts/form.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { callerQuery } from '../reach/queries.ts';
-import { type RequestSearch, useAskedRequest } from './asked-request.ts';
+import { callIn, useAskedRequest } from './asked-request.ts';
 import { EventWords } from './event-words.tsx';
+import type { RequestSearch } from './request-search.ts';
 import { SimulationResult } from './simulation-result.tsx';
 import { NameField, TargetFields } from './target-fields.tsx';
 import { type TargetType, targetNamed } from './targets.ts';
@@ -92,6 +93,34 @@ function RequestForm({ request }: { readonly request: Imagined | undefined }) {
         className="font-mono text-sm"
         defaultValue={request?.ip}
       />
+      <fieldset className="grid gap-4">
+        <legend className="mb-2 font-semibold">What a proxy is asked</legend>
+        <TextField
+          name="call.method"
+          label="Method"
+          hint="Such as GET. Empty: POST for a tool, else GET."
+          maxLength={20}
+          spellCheck={false}
+          className="font-mono text-sm"
+          defaultValue={request?.call?.method}
+        />
+        <TextField
+          name="call.path"
+          label="Path"
+          hint="At the upstream, such as /repos/acme/site. Empty: that of the proxy’s upstream."
+          spellCheck={false}
+          className="font-mono text-sm"
+          defaultValue={request?.call?.path}
+        />
+        <TextField
+          name="call.tool"
+          label="Tool"
+          hint="That an MCP client calls, without arguments."
+          spellCheck={false}
+          className="font-mono text-sm"
+          defaultValue={request?.call?.tool}
+        />
+      </fieldset>
     </ActionForm>
   );
 }
@@ -110,12 +139,18 @@ async function simulated(values: FormData): Promise<RequestSearch> {
   const time = textOf(values, 'at');
   const at = time === '' ? undefined : new Date(time).toISOString();
   const ip = textOf(values, 'ip').trim() || undefined;
-  const more = { ...(at !== undefined && { at }), ...(ip !== undefined && { ip }) };
+  const [method, path, tool] = ['method', 'path', 'tool'].map((name) =>
+    textOf(values, `call.${name}`).trim(),
+  );
+  const asked = { ...(method && { method }), ...(path && { path }), ...(tool && { tool }) };
+  const known = { ...(at !== undefined && { at }), ...(ip !== undefined && { ip }) };
   const body = {
     serviceName: service,
     ...(type === 'proxy' ? { proxyId: targetId } : { agentId: targetId }),
-    ...more,
+    ...known,
+    ...callIn(asked),
   };
   await answerOf(api.POST('/api/policies/simulate', { body }));
+  const more = { ...known, ...asked };
   return { ...(type === 'proxy' ? { proxy: targetId } : { agent: targetId }), service, ...more };
 }

@@ -45,13 +45,13 @@ export function Channels({ channels, ...of }: Props & { readonly channels: reado
 }
 
 /** Rules that deny whatever address a request comes from. */
-const CERTAIN: readonly string[] = ['time_window', 'max_usage', 'manual_approval'];
+const CERTAIN: readonly string[] = ['time_window', 'max_usage', 'manual_approval', 'request_filter'];
 
 function Allowed({ cell, pair }: Props) {
   const isDecided = pair !== undefined && pair.policies.length > 0;
   const { data } = useQuery({ ...simulationQuery(cell), enabled: isDecided });
   if (!isDecided) return <span className="text-good">Allowed now; no policy limits it</span>;
-  const denying = data?.rules.find(({ allowed, rule }) => !allowed && CERTAIN.includes(rule));
+  const denying = data?.rules.find(({ allowed, rule }) => allowed === false && CERTAIN.includes(rule));
   const counting = data?.rules.filter(({ used }) => used !== undefined) ?? [];
   const { callerId, serviceName: service } = cell;
   return (

@@ -145,9 +145,9 @@ export function createPolicyRoutes({
       response: { status: 200, schema: simulationSchema },
       errors: ['CONFLICT', 'NOT_FOUND'],
       handle: async ({ actor, body }) => {
-        const { serviceName, ip } = body;
+        const { serviceName, ip, call } = body;
         const atMs = body.at === undefined ? clock.now() : (parseTime(body.at) ?? clock.now());
-        const request = { caller: toCaller(body), serviceName, atMs, ip };
+        const request = { caller: toCaller(body), serviceName, atMs, ip, call };
         return toSimulationView(await simulate(stores, policies, actor, request), {
           at: formatTime(atMs),
           ip,

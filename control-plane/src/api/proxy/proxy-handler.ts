@@ -11,9 +11,9 @@ import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
 import type { OngoingUses } from '../../access/ongoing-uses.ts';
+import { outgoingFields } from '../../access/upstream-request.ts';
 import { proxyKeyHash } from '../../core/proxy.ts';
 import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
-import { outgoingFields } from '../../forwarding/hop-by-hop-headers.ts';
 import { createStreamResponse } from './stream-response.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
 import { receiveBody } from './read-body.ts';
@@ -73,9 +73,9 @@ export function createProxyHandler(
         ? classifyMessage(body, () => headerOf(fields, body))
         : NO_MESSAGE;
       const ref = { ...unread, id };
-      const decision = await access.decide({ keyHash, kind, traffic, fields, origin });
-      if (decision.outcome === 'denied') return responses.deny(res, ref, decision.denial);
       const exchange = { method, target: endpoint.targetOf(req), fields, body };
+      const decision = await access.decide({ keyHash, kind, traffic, ...exchange, origin });
+      if (decision.outcome === 'denied') return responses.deny(res, ref, decision.denial);
       await carry(res, { keyHash, ...decision }, { exchange, ref, ending });
     } finally {
       release();

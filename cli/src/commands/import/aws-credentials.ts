@@ -1,0 +1,39 @@
+import { Secret } from '@svault/shared';
+import { given } from '../../json-in.ts';
+import type { Finding, Parsed } from './finding.ts';
+import { isStandIn } from './is-secret.ts';
+import { iniEntries } from './lines.ts';
+
+/**
+ * The access keys of `~/.aws/credentials`, one for each profile. The webhook keeps them, and mints sessions of AWS from them.
+ * Profiles with a session token are skipped: they expire within hours.
+ */
+export function inAwsCredentials(text: string): Parsed {
+  const byProfile = Object.groupBy(iniEntries(text), ({ section }) => section);
+  const findings: Finding[] = [];
+  let skipped = 0;
+  for (const [profile, entries = []] of Object.entries(byProfile)) {
+    // The last one counts where a key is set twice.
+    const settings = Object.fromEntries(entries.map((entry) => [entry.key.toLowerCase(), entry]));
+    const { aws_access_key_id: id, aws_secret_access_key: secret, region } = settings;
+    if (secret === undefined) continue;
+    const isSession = settings['aws_session_token'] !== undefined;
+    if (isSession || id === undefined || [id, secret].some(({ value }) => isStandIn(value))) {
+      skipped += 1;
+      continue;
+    }
+    const minter = given({
+      type: 'aws-sts',
+      accessKeyId: id.value,
+      secretAccessKey: secret.value,
+      region: region?.value,
+    });
+    findings.push({
+      ...{ line: secret.line, place: profile, called: `aws-${profile}`, hosts: [] },
+      tokenType: 'RawCredential',
+      bytes: Buffer.byteLength(secret.value),
+      record: new Secret({ minter }),
+    });
+  }
+  return { findings, skipped };
+}

@@ -1,0 +1,78 @@
+import {
+  type HeaderPairs,
+  httpRequestFieldsThatTravel,
+  isFieldValue,
+  requestFieldsThatTravel,
+  upstreamTarget,
+  withInjectedFields,
+  withQuery,
+} from '@svault/shared';
+import type { HttpRequest } from '@svault/shared/request-rules';
+import type { ProxyKind } from '../core/proxy.ts';
+import type { ProxySubject } from './subject.ts';
+
+/** Fields of which the first counts; repeated others become a list (RFC 9110 section 5.3). */
+const SINGLE: ReadonlySet<string> = new Set(['content-type', 'user-agent']);
+
+/** PROTOCOL.md section 2: the content type where the caller sent none. */
+const OCTETS = 'application/octet-stream';
+
+const TRAVELLING = { mcp: requestFieldsThatTravel, http: httpRequestFieldsThatTravel } as const;
+
+/**
+ * Selects the fields of a caller's header to forward (PROTOCOL.md sections 5.6 and 5.8), without malformed values and one value each. A
+ * body has a content type.
+ *
+ * @param pairs fields as received
+ */
+export function outgoingFields(
+  kind: ProxyKind,
+  pairs: HeaderPairs,
+  body: Uint8Array,
+): Readonly<Record<string, string>> {
+  const joined: Record<string, string> = {};
+  for (const [name, value] of TRAVELLING[kind](pairs)) {
+    if (!isFieldValue(value)) continue;
+    const known = joined[name];
+    if (known === undefined) joined[name] = value;
+    else if (!SINGLE.has(name)) joined[name] = `${known}, ${value}`;
+  }
+  if (body.byteLength > 0) joined['content-type'] ??= OCTETS;
+  return joined;
+}
+
+/** The fields that an upstream gets, but for a credential: the caller's, and those of the proxy's templates. */
+export const sentFields = (
+  kind: ProxyKind,
+  { fields, body }: Pick<HttpRequest, 'fields' | 'body'>,
+  headerTemplates: Readonly<Record<string, string>>,
+): HeaderPairs =>
+  withInjectedFields(Object.entries(outgoingFields(kind, fields, body)), Object.entries(headerTemplates));
+
+type Sender = Pick<ProxySubject, 'kind' | 'upstreamUrl' | 'headerTemplates' | 'queryTemplates'>;
+
+/**
+ * What a proxy sends to its upstream for a request, but for the credential, on which no rule depends.
+ *
+ * @param received.target of an HTTP proxy: what follows its upstream's base
+ */
+export function upstreamRequest(
+  { kind, upstreamUrl, ...subject }: Sender,
+  received: Pick<HttpRequest, 'method' | 'fields' | 'body'> & { readonly target: string | undefined },
+): HttpRequest {
+  const { method, target } = received;
+  const origin = new URL(upstreamUrl);
+  return {
+    origin,
+    method,
+    target:
+      target === undefined
+        ? `${origin.pathname}${origin.search}`
+        : withQuery(upstreamTarget(upstreamUrl, target), Object.entries(templatesIn(subject.queryTemplates))),
+    fields: sentFields(kind, received, templatesIn(subject.headerTemplates)),
+    body: received.body,
+  };
+}
+
+const templatesIn = (stored: string | null): Readonly<Record<string, string>> =>
+  JSON.parse(stored ?? '{}') as Record<string, string>;
