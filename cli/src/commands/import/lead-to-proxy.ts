@@ -23,7 +23,9 @@ export async function leadToProxy(
   item: Rewritable,
   backups: Map<string, string>,
 ): Promise<void> {
-  const { name, address: url, key } = await proxyFor(client, item);
+  const { name, key } = await proxyFor(client, item);
+  // At the address that was signed in to, not at one that the answer names.
+  const url = `${client.login.context.baseUrl}/api/proxy/mcp`;
   const backup = await rewriteConfig(item, { url, key, backups });
   say(
     invocation,
@@ -35,7 +37,7 @@ export async function leadToProxy(
 async function proxyFor(
   client: ApiClient,
   { name: serviceName, server }: Rewritable,
-): Promise<{ readonly name: string; readonly address: string; readonly key: string }> {
+): Promise<{ readonly name: string; readonly key: string }> {
   const { url: upstreamUrl, headerTemplates } = server;
   const proxies = client.dryRun ? [] : await client.readAll(PROXY.path, proxySchema);
   const active = proxies.filter(({ status }) => status === 'active');
@@ -46,10 +48,9 @@ async function proxyFor(
       each.upstreamUrl === upstreamUrl &&
       each.agentId === undefined,
   );
-  if (unused !== undefined)
-    return { name: unused.name, address: unused.address, ...(await keyOfProxy(client, unused.id)) };
+  if (unused !== undefined) return { name: unused.name, ...(await keyOfProxy(client, unused.id)) };
   const used = new Set(active.map((each) => each.name.toLowerCase()));
   const name = firstFree([serviceName.slice(0, MAX_NAME)], used);
-  const { proxy, key } = await newProxy(client, { name, upstreamUrl, serviceName, headerTemplates });
-  return { name, address: proxy.address, key };
+  const { key } = await newProxy(client, { name, upstreamUrl, serviceName, headerTemplates });
+  return { name, key };
 }
