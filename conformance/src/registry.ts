@@ -1,5 +1,8 @@
 import type { Check } from './check/check.ts';
 import { ADDRESS_CHECKS } from './scenarios/proxy/addresses.ts';
+import { AWS_CHUNKED_CHECKS } from './scenarios/proxy/aws-chunked.ts';
+import { AWS_CONFIG_CHECKS } from './scenarios/proxy/aws-configs.ts';
+import { AWS_SIGNATURE_CHECKS } from './scenarios/proxy/aws-signatures.ts';
 import { AUDIT_CHECKS } from './scenarios/storage/audit.ts';
 import { BIND_PAGE_CHECKS } from './scenarios/binding/bind-page.ts';
 import { EXCHANGE_CHECKS } from './scenarios/binding/exchange.ts';
@@ -115,6 +118,9 @@ export const CHECKS: readonly Check[] = [
   ...HTTP_TARGET_CHECKS,
   ...HTTP_FIELD_CHECKS,
   ...HTTP_ANSWER_CHECKS,
+  ...AWS_CONFIG_CHECKS,
+  ...AWS_SIGNATURE_CHECKS,
+  ...AWS_CHUNKED_CHECKS,
   ...ADDRESS_CHECKS,
   ...REFRESH_CHECKS,
   ...LEASE_CHECKS,

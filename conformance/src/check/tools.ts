@@ -83,6 +83,7 @@ export interface Tools {
       readonly kind?: 'http';
       readonly queryTemplates?: Readonly<Record<string, string>>;
       readonly redirects?: 'follow-without-credential';
+      readonly signing?: object;
     }): Promise<string>;
     /** The suite's own server, started when first asked for. */
     upstream(): Promise<Upstream>;

@@ -22,6 +22,8 @@ export interface ApiOptions {
   readonly headerTemplates?: Readonly<Record<string, string>>;
   readonly queryTemplates?: Readonly<Record<string, string>>;
   readonly redirects?: 'follow-without-credential';
+  /** For whom calls are signed. */
+  readonly signing?: object;
   /** What stands behind the place's URL in the configuration. */
   readonly base?: string;
   readonly answer?: UpstreamAnswer;
@@ -32,7 +34,7 @@ const shared = new WeakMap<Tools, Promise<StoredText>>();
 /** Stores what a call of an HTTP API needs, once it is proven that the webhook reaches the upstream. @throws NotTestable */
 export async function setUpApi(tools: Tools, options: ApiOptions = {}): Promise<ApiSetup> {
   await reachable(tools);
-  const { base = '', answer, redirects, queryTemplates } = options;
+  const { base = '', answer, redirects, queryTemplates, signing } = options;
   const { headerTemplates = { authorization: 'Bearer ${TOKEN}' } } = options;
   const { name, value } = await (options.record ?? sharedText(tools));
   const place = (await tools.given.upstream()).open(answer);
@@ -43,6 +45,7 @@ export async function setUpApi(tools: Tools, options: ApiOptions = {}): Promise<
     kind: 'http',
     ...(queryTemplates && { queryTemplates }),
     ...(redirects && { redirects }),
+    ...(signing && { signing }),
   });
   const call: ApiSetup['call'] = (target, how) =>
     tools.proxied({ proxyId, serviceName: name, method: 'GET', target, ...how });
