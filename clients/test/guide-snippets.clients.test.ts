@@ -2,12 +2,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hasPython } from '@svault/test-kit/foreign-packages';
+import { ROOT, isInstalled, run } from '@svault/test-kit/run-program';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type AgentsOfPair, agentsOfPair } from './support/agents-of-pair.ts';
 import { type GuideSnippet, filesOf } from './support/guide-programs.ts';
 import { NODE_CLIENT, PYTHON_CLIENT } from './support/packed-clients.ts';
-import { hasPython, pythonEnvironment } from './support/python.ts';
-import { ROOT, isInstalled, run } from './support/run.ts';
+import { pythonEnvironment } from './support/python.ts';
 
 let agents: AgentsOfPair;
 beforeAll(async () => {

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
+import { type Finished, run } from '@svault/test-kit/run-program';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { type AgentsOfPair, agentsOfPair } from './support/agents-of-pair.ts';
 import {
@@ -13,7 +14,6 @@ import {
   markedBlocks,
 } from './support/guide-programs.ts';
 import { type Answering, type RogueServer, json, startRogueServer } from './support/rogue-server.ts';
-import { type Finished, run } from './support/run.ts';
 
 const SECRET = 'ghp_the-credential-of-the-guides';
 

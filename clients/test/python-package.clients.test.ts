@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { hasPython } from '@svault/test-kit/foreign-packages';
+import { ROOT, run } from '@svault/test-kit/run-program';
 import { tempDir } from '@svault/test-kit/temp-dir';
-import { PYTHON_CLIENT, hasPython, pythonEnvironment } from './support/python.ts';
-import { ROOT, run } from './support/run.ts';
+import { PYTHON_CLIENT, pythonEnvironment } from './support/python.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 

@@ -3,11 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasPython } from '@svault/test-kit/foreign-packages';
+import { CACHE, isInstalled, mustRun, run } from '@svault/test-kit/run-program';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { filesOf } from './support/guide-programs.ts';
-import { hasPython, pythonEnvironment } from './support/python.ts';
+import { pythonEnvironment } from './support/python.ts';
 import { type RogueServer, json, startRogueServer } from './support/rogue-server.ts';
-import { CACHE, isInstalled, mustRun, run } from './support/run.ts';
 
 const seen: IncomingHttpHeaders[] = [];
 let webhook: RogueServer;

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ROOT } from '@svault/test-kit/run-program';
 import { PACKED_CLIENTS } from './support/packed-clients.ts';
 import type { Answering } from './support/rogue-server.ts';
-import { ROOT } from './support/run.ts';
 import { GET, useInstalled, useRogues } from './support/rogue-pair.ts';
 
 describe.each(PACKED_CLIENTS)('$name', (client) => {

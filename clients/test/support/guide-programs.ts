@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasPython } from '@svault/test-kit/foreign-packages';
+import { CACHE, ROOT, isInstalled, mustRun } from '@svault/test-kit/run-program';
 import { NODE_CLIENT, PYTHON_CLIENT } from './packed-clients.ts';
-import { hasPython, pythonEnvironment } from './python.ts';
-import { CACHE, ROOT, isInstalled, mustRun } from './run.ts';
+import { pythonEnvironment } from './python.ts';
 
 /** How a program is run in its folder. */
 interface Runnable {

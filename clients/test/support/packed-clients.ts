@@ -1,8 +1,9 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { hasPython, installWheel, pythonEnvironment } from './python.ts';
-import { ROOT, mustRun, run } from './run.ts';
+import { hasPython } from '@svault/test-kit/foreign-packages';
+import { ROOT, mustRun, run } from '@svault/test-kit/run-program';
+import { installWheel, pythonEnvironment } from './python.ts';
 
 /** One call of a client; the names are those of the Python client. */
 export interface Call {

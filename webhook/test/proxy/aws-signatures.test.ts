@@ -1,8 +1,8 @@
 /** Proxies that sign for AWS (PROTOCOL.md section 5.9): what reaches the upstream, and what is refused. */
 import { createHash } from 'node:crypto';
 import type { RequestListener } from 'node:http';
+import { type VerifiedSignature, verifySignature } from '@svault/test-kit/aws-verifier';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type VerifiedSignature, verifySignature } from '../support/aws-verifier.ts';
 import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
 import { type FakeSts, ACCESS_KEY, startFakeSts } from '../support/fake-sts.ts';
 import {
