@@ -86,7 +86,7 @@ const listHere = async (...args: readonly string[]): Promise<readonly Listed[]> 
 const states = (items: readonly Listed[]): Readonly<Record<string, string>> =>
   Object.fromEntries(items.map(({ serviceName, state }) => [serviceName, state]));
 
-/** Names of the list, where each is, and the value that it stands for. */
+/** Names of the list, where each is, and its value. */
 const ALL: Readonly<Record<string, readonly [at: string, value: string]>> = {
   'shop-api-token': ['~/work/Shop/.env:5', VALUES.envToken],
   'shop-database-url': ['~/work/Shop/.env:6', VALUES.envDatabase],

@@ -46,7 +46,7 @@ export function readMcpMessage(fields: ReadonlyMap<string, string>, body: Uint8A
   return { kind: 'tool', name, arguments: withIntegersAlone(given, body) };
 }
 
-/** What stands before a number keeps texts such as the `2.0` of JSON-RPC out. */
+/** The character before the number leaves texts such as the `2.0` of JSON-RPC out. */
 const MAY_HAVE_FRACTION = /[:,[\s]-?[0-9]+[.eE]/;
 
 /**

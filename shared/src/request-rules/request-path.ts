@@ -77,7 +77,7 @@ export interface PathPattern {
   /** As its owner wrote it. */
   readonly text: string;
   readonly segments: readonly string[];
-  /** Whether `**` stands behind these. */
+  /** Whether `**` follows these. */
   readonly isOpen: boolean;
 }
 

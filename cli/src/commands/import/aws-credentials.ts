@@ -1,7 +1,7 @@
 import { Secret } from '@svault/shared';
 import { given } from '../../json-in.ts';
-import type { Finding, Parsed } from './finding.ts';
-import { isStandIn } from './is-secret.ts';
+import { type Finding, type Parsed, parsedFrom } from './finding.ts';
+import { isPlaceholder } from './is-secret.ts';
 import { iniEntries } from './lines.ts';
 
 /**
@@ -10,16 +10,15 @@ import { iniEntries } from './lines.ts';
  */
 export function inAwsCredentials(text: string): Parsed {
   const byProfile = Object.groupBy(iniEntries(text), ({ section }) => section);
-  const findings: Finding[] = [];
-  let skipped = 0;
+  const found: (Finding | undefined)[] = [];
   for (const [profile, entries = []] of Object.entries(byProfile)) {
     // The last one counts where a key is set twice.
     const settings = Object.fromEntries(entries.map((entry) => [entry.key.toLowerCase(), entry]));
     const { aws_access_key_id: id, aws_secret_access_key: secret, region } = settings;
     if (secret === undefined) continue;
     const isSession = settings['aws_session_token'] !== undefined;
-    if (isSession || id === undefined || [id, secret].some(({ value }) => isStandIn(value))) {
-      skipped += 1;
+    if (isSession || id === undefined || [id, secret].some(({ value }) => isPlaceholder(value))) {
+      found.push(undefined);
       continue;
     }
     const minter = given({
@@ -28,12 +27,12 @@ export function inAwsCredentials(text: string): Parsed {
       secretAccessKey: secret.value,
       region: region?.value,
     });
-    findings.push({
+    found.push({
       ...{ line: secret.line, place: profile, called: `aws-${profile}`, hosts: [] },
       tokenType: 'RawCredential',
       bytes: Buffer.byteLength(secret.value),
       record: new Secret({ minter }),
     });
   }
-  return { findings, skipped };
+  return parsedFrom(found);
 }

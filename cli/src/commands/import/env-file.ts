@@ -1,8 +1,7 @@
 import { parseEnv } from 'node:util';
-import type { Finding, Parsed } from './finding.ts';
-import { judged } from './is-secret.ts';
+import { type Parsed, parsedFrom } from './finding.ts';
 import { linesIn } from './lines.ts';
-import { plainFinding, svaultFinding } from './plain-finding.ts';
+import { settingFinding } from './plain-finding.ts';
 
 /**
  * The secrets of a `.env` file. Node reads its syntax: quotes, several lines, `export`, comments; nothing is expanded.
@@ -10,15 +9,11 @@ import { plainFinding, svaultFinding } from './plain-finding.ts';
  */
 export function inEnvFile(text: string, folder: string): Parsed {
   const lines = linesOfNames(text);
-  const findings: Finding[] = [];
-  let skipped = 0;
-  for (const [name, value = ''] of Object.entries(parseEnv(text))) {
-    const found = { line: lines.get(name) ?? 1, place: name, called: `${folder}-${name}` };
-    const judgement = judged(name, value);
-    if (judgement === 'other') skipped += 1;
-    else findings.push(judgement === 'svault' ? svaultFinding(found) : plainFinding({ ...found, value }));
-  }
-  return { findings, skipped };
+  return parsedFrom(
+    Object.entries(parseEnv(text)).map(([name, value = '']) =>
+      settingFinding(name, { line: lines.get(name) ?? 1, place: name, called: `${folder}-${name}`, value }),
+    ),
+  );
 }
 
 /** Where each name is set last, which is where its value comes from. */

@@ -53,3 +53,9 @@ export interface Parsed {
   /** Values that are placeholders, references or no secrets. */
   readonly skipped: number;
 }
+
+/** @param values of a file in their order; undefined for one that is skipped */
+export function parsedFrom(values: readonly (Finding | undefined)[]): Parsed {
+  const findings = values.filter((value) => value !== undefined);
+  return { findings, skipped: values.length - findings.length };
+}

@@ -1,7 +1,6 @@
 import { LineCounter, type YAMLMap, isMap, isScalar, parseDocument } from 'yaml';
-import type { Finding, Parsed } from './finding.ts';
-import { isOwnKey, isStandIn } from './is-secret.ts';
-import { plainFinding } from './plain-finding.ts';
+import { type Finding, type Parsed, parsedFrom } from './finding.ts';
+import { credentialFinding } from './plain-finding.ts';
 
 const TOKEN = 'oauth_token';
 
@@ -14,24 +13,21 @@ export function inGhHosts(text: string): Parsed | undefined {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter });
   if (document.errors.length > 0) return undefined;
-  const findings: Finding[] = [];
-  let skipped = 0;
+  const found: (Finding | undefined)[] = [];
   const add = (map: YAMLMap, host: string, user?: string): string | undefined => {
     const node = map.get(TOKEN, true);
     if (!isScalar(node) || typeof node.value !== 'string') return undefined;
     const { value } = node;
     const ofUser = user === undefined ? [] : [user];
-    if (isStandIn(value) || isOwnKey(value)) skipped += 1;
-    else
-      findings.push(
-        plainFinding({
-          line: lineCounter.linePos(node.range?.[0] ?? 0).line,
-          place: [host, ...ofUser, TOKEN].join(' '),
-          called: ['gh', host, ...ofUser].join('-'),
-          value,
-          hosts: hostsOf(host.toLowerCase()),
-        }),
-      );
+    found.push(
+      credentialFinding({
+        line: lineCounter.linePos(node.range?.[0] ?? 0).line,
+        place: [host, ...ofUser, TOKEN].join(' '),
+        called: ['gh', host, ...ofUser].join('-'),
+        value,
+        hosts: hostsOf(host.toLowerCase()),
+      }),
+    );
     return value;
   };
   for (const [host, settings] of entriesOf(document.contents)) {
@@ -40,7 +36,7 @@ export function inGhHosts(text: string): Parsed | undefined {
       // The active user's token stands in both places.
       if (ofUser.get(TOKEN) !== active) add(ofUser, host, user);
   }
-  return { findings, skipped };
+  return parsedFrom(found);
 }
 
 function entriesOf(node: unknown): readonly (readonly [string, YAMLMap])[] {

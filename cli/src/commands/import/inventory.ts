@@ -1,11 +1,11 @@
 import { isServiceName } from '@svault/shared';
-import { homedir } from 'node:os';
 import { usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { listed, plainLine } from '../../output/plain-line.ts';
 import { say } from '../../output/say.ts';
 import type { Finding, Kind, Parsed, Source } from './finding.ts';
 import { NotRead, type ReadSource, readSource } from './read-source.ts';
+import { homeOf } from './sources.ts';
 
 /** A credential of this machine. */
 export interface Found extends Finding {
@@ -92,7 +92,7 @@ function withOrigins(findings: readonly Finding[], source: Source, file: string)
 
 /** A path below the home folder begins with `~`, so that it reads the same for everybody. */
 function shownPath({ env }: Invocation, path: string): string {
-  const home = env['HOME'] === undefined || env['HOME'] === '' ? homedir() : env['HOME'];
+  const home = homeOf(env);
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isStandIn, judged } from './is-secret.ts';
+import { isPlaceholder, judged } from './is-secret.ts';
 
 const VALUE = 'Vb7mQ2xK9pLd4RtY8wZc';
 
@@ -99,8 +99,8 @@ it.each([
     '$(pass token)',
   ],
   ...['%TOKEN%', 'op://Work/GitHub/token', '{{ token }}'],
-])('%j stands for another value, or for none', (value) => {
-  expect(isStandIn(value)).toBe(true);
+])('%j is a placeholder', (value) => {
+  expect(isPlaceholder(value)).toBe(true);
   expect(judged('API_TOKEN', value)).toBe('other');
 });
 

@@ -28,8 +28,8 @@ const OWN_SETTING = /^(?:SV|SVAULT)_/;
 /** What to make of a value: `svault` for what is a key of svault itself. */
 export type Judgement = 'secret' | 'svault' | 'other';
 
-/** Whether a text stands for a value that is somewhere else, or for one that somebody has yet to fill in. */
-export const isStandIn = (value: string): boolean =>
+/** Whether a text is a reference to a value that is kept elsewhere, or one that has yet to be filled in. */
+export const isPlaceholder = (value: string): boolean =>
   value.trim() === '' || REFERENCE.test(value) || PLACEHOLDER.test(value.trim()) || FILLED.test(value.trim());
 
 /** Whether it is a key of svault. */
@@ -41,7 +41,7 @@ export const isOwnKey = (value: string): boolean => OWN_KEY.test(value);
  */
 export function judged(name: string, value: string): Judgement {
   if (isOwnKey(value)) return 'svault';
-  if (isStandIn(value) || SWITCH.test(value)) return 'other';
+  if (isPlaceholder(value) || SWITCH.test(value)) return 'other';
   const upper = wordsOf(name);
   if (OWN_SETTING.test(upper)) return 'other';
   if (KNOWN_FORM.test(value) || hasPassword(value)) return 'secret';
@@ -65,10 +65,10 @@ const wordsOf = (name: string): string =>
 function hasPassword(value: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\s]*@/i.test(value)) return false;
   const password = URL.parse(value)?.password ?? '';
-  return password !== '' && !isStandIn(decodeURIComponentOr(password));
+  return password !== '' && !isPlaceholder(decodedIfPossible(password));
 }
 
-function decodeURIComponentOr(text: string): string {
+function decodedIfPossible(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

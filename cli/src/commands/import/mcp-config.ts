@@ -1,10 +1,10 @@
 import { isShortSecret } from '@svault/shared';
 import { allowedHostFor, headerTemplatesSchema } from '@svault/shared/schemas';
 import { type Node, type ParseError, parseTree } from 'jsonc-parser';
-import type { Finding, McpServer, Parsed } from './finding.ts';
-import { isOwnKey, isSecretName, isStandIn, judged } from './is-secret.ts';
+import { type Finding, type McpServer, type Parsed, parsedFrom } from './finding.ts';
+import { isOwnKey, isSecretName, isPlaceholder, judged } from './is-secret.ts';
 import { lineAt } from './lines.ts';
-import { plainFinding, svaultFinding } from './plain-finding.ts';
+import { plainFinding, settingFinding, svaultFinding } from './plain-finding.ts';
 
 /** A document of JSON with comments, as VS Code writes them. */
 interface JsonDocument {
@@ -37,10 +37,11 @@ function hasNameTwice(node: Node): boolean {
   return children.some(hasNameTwice);
 }
 
-const nameOf = ({ children = [] }: Node): string => String(children[0]?.value ?? '');
+/** The name of a member of an object. */
+export const nameOf = ({ children = [] }: Node): string => String(children[0]?.value ?? '');
 
 /** The value of a member of an object. */
-export const memberOf = (node: Node | undefined, name: string): Node | undefined =>
+const memberOf = (node: Node | undefined, name: string): Node | undefined =>
   node?.type === 'object' ? node.children?.find((each) => nameOf(each) === name)?.children?.[1] : undefined;
 
 const membersOf = ({ path, node }: Place): readonly (readonly [string, Place])[] =>
@@ -69,18 +70,13 @@ const textOf = (node: Node | undefined): string | undefined =>
 export function inMcpConfig(text: string): Parsed | undefined {
   const document = jsonDocument(text);
   if (document === undefined) return undefined;
-  const findings: Finding[] = [];
-  let skipped = 0;
-  for (const server of serversIn(document.root)) {
-    const found = [
+  return parsedFrom(
+    serversIn(document.root).flatMap((server) => [
       ...inEnvironment(document, server),
       ...inHeaders(document, server),
       ...inQuery(document, server),
-    ];
-    findings.push(...found.filter((each) => each !== undefined));
-    skipped += found.filter((each) => each === undefined).length;
-  }
-  return { findings, skipped };
+    ]),
+  );
 }
 
 /** `servers` of VS Code, `mcpServers` of the others, and those of each project in `~/.claude.json`. */
@@ -111,10 +107,8 @@ function inEnvironment(document: JsonDocument, server: Place): readonly (Finding
   if (node === undefined) return [];
   return membersOf({ path: [...server.path, 'env'], node }).map(([name, place]) => {
     const value = textOf(place.node);
-    const judgement = value === undefined ? 'other' : judged(name, value);
-    const found = { ...whereIs(document, place), called: calledAfter(server, name) };
-    if (value === undefined || judgement === 'other') return undefined;
-    return judgement === 'svault' ? svaultFinding(found) : plainFinding({ ...found, value });
+    if (value === undefined) return undefined;
+    return settingFinding(name, { ...whereIs(document, place), called: calledAfter(server, name), value });
   });
 }
 
@@ -156,12 +150,14 @@ function secretHeader(name: string, place: Place): SecretHeader | undefined {
     /^((?:Bearer|Basic|Token|ApiKey|Api-Key|Key) +)(\S.*)$/i.exec(text) ?? [];
   const isSecret =
     name.toLowerCase() === AUTHORIZATION || isSecretName(name) || judged(name, value) !== 'other';
-  return isSecret && !isStandIn(text) && !isStandIn(value) ? { name, place, scheme, value } : undefined;
+  return isSecret && !isPlaceholder(text) && !isPlaceholder(value)
+    ? { name, place, scheme, value }
+    : undefined;
 }
 
 function addressOf({ node }: Place): URL | undefined {
   const text = textOf(memberOf(node, 'url'));
-  return text === undefined || isStandIn(text) ? undefined : webAddress(text);
+  return text === undefined || isPlaceholder(text) ? undefined : webAddress(text);
 }
 
 /** As a proxy takes an upstream: http or https, without userinfo and fragment. */
@@ -212,15 +208,17 @@ function inQuery(document: JsonDocument, server: Place): readonly Finding[] {
   });
 }
 
+/** The value that names of members lead to. */
+export const nodeAt = ({ root }: JsonDocument, path: readonly string[]): Node | undefined =>
+  path.reduce<Node | undefined>(memberOf, root);
+
 /** What a secret header says in the document now; undefined where there is none. */
 export function headerNow(document: JsonDocument, { path, header }: McpServer): string | undefined {
-  const server = path.reduce<Node | undefined>(memberOf, document.root);
-  return textOf(memberOf(memberOf(server, 'headers'), header))?.trim();
+  return textOf(nodeAt(document, [...path, 'headers', header]))?.trim();
 }
 
 /** The address of a server in the document now. */
-export function urlNow({ root }: JsonDocument, { path }: McpServer): string | undefined {
-  const server = path.reduce<Node | undefined>(memberOf, root);
-  const text = textOf(memberOf(server, 'url'));
+export function urlNow(document: JsonDocument, { path }: McpServer): string | undefined {
+  const text = textOf(nodeAt(document, [...path, 'url']));
   return text === undefined ? undefined : webAddress(text)?.href;
 }

@@ -1,7 +1,6 @@
-import type { Finding, Parsed } from './finding.ts';
-import { isOwnKey, isStandIn } from './is-secret.ts';
+import { type Parsed, parsedFrom } from './finding.ts';
 import { linesIn } from './lines.ts';
-import { plainFinding } from './plain-finding.ts';
+import { credentialFinding } from './plain-finding.ts';
 
 interface Machine {
   /** undefined for `default`. */
@@ -17,29 +16,25 @@ interface Word {
 }
 
 /**
- * The passwords of a `.netrc` (its words are those of ftp(1)). What a macro has is text of its own, up to an empty line. A login
+ * The passwords of a `.netrc` (its tokens are those of ftp(1)). A macro ends at an empty line. A login
  * name is not shown: some services take a token there.
  */
 export function inNetrc(text: string): Parsed {
-  const findings: Finding[] = [];
-  let skipped = 0;
-  for (const { host, login, password } of machinesIn(text)) {
-    // GitHub and others take a token as the login name, and this in place of a password.
-    const secret = password?.text === 'x-oauth-basic' || password?.text === '' ? login : password;
-    if (secret === undefined) continue;
-    const { text: value, line } = secret;
-    if (isStandIn(value) || isOwnKey(value)) skipped += 1;
-    else
-      findings.push(
-        plainFinding({
-          ...{ line, value },
+  return parsedFrom(
+    machinesIn(text).flatMap(({ host, login, password }) => {
+      // GitHub and others take a token as the login name, and this in place of a password.
+      const secret = password?.text === 'x-oauth-basic' || password?.text === '' ? login : password;
+      if (secret === undefined) return [];
+      return [
+        credentialFinding({
+          ...{ line: secret.line, value: secret.text },
           place: host === undefined ? 'default' : `machine ${host}`,
           called: `netrc-${host ?? 'default'}`,
           hosts: host === undefined ? [] : [host.toLowerCase()],
         }),
-      );
-  }
-  return { findings, skipped };
+      ];
+    }),
+  );
 }
 
 function machinesIn(text: string): readonly Machine[] {

@@ -7,7 +7,7 @@ import { failed } from '../../failure.ts';
 import { systemCode, systemReason } from '../../system-reason.ts';
 import type { McpServer } from './finding.ts';
 import type { Item } from './known.ts';
-import { headerNow, jsonDocument, memberOf, urlNow } from './mcp-config.ts';
+import { headerNow, jsonDocument, nameOf, nodeAt, urlNow } from './mcp-config.ts';
 import { NotRead, type ReadSource, readSource } from './read-source.ts';
 
 const BACKUP = '.svault-backup';
@@ -96,9 +96,8 @@ function rewritten(
 }
 
 function headerNames(text: string, path: readonly string[]): readonly string[] {
-  const root = jsonDocument(text)?.root;
-  const headers = [...path, 'headers'].reduce(memberOf, root);
-  return (headers?.children ?? []).map(({ children = [] }) => String(children[0]?.value));
+  const document = jsonDocument(text);
+  return (document && nodeAt(document, [...path, 'headers'])?.children)?.map(nameOf) ?? [];
 }
 
 /** Beside the file, for this user alone, under a name that nothing has yet. @returns what the name has more than the file's */

@@ -57,7 +57,7 @@ const envLabel = (name: string): string => name.replace(/^\.env\.?|\.env$/, '') 
 
 /** Where each program looks. A variable counts for the programs that read it. */
 function ofUser({ env }: Invocation): readonly Source[] {
-  const home = folderOf(env['HOME']) ?? homedir();
+  const home = homeOf(env);
   const config = folderOf(env['XDG_CONFIG_HOME']) ?? join(home, '.config');
   // Electron's programs follow XDG_CONFIG_HOME on Linux alone.
   const applications = platform === 'darwin' ? join(home, 'Library/Application Support') : config;
@@ -75,6 +75,9 @@ function ofUser({ env }: Invocation): readonly Source[] {
     source('npmrc', folderOf(env['NPM_CONFIG_USERCONFIG']) ?? join(home, '.npmrc'), 'npm'),
   ];
 }
+
+/** The user's home folder, whose files are looked through. */
+export const homeOf = (env: Invocation['env']): string => folderOf(env['HOME']) ?? homedir();
 
 const folderOf = (text: string | undefined): string | undefined =>
   text === undefined || text === '' ? undefined : resolve(text);
