@@ -1,12 +1,14 @@
 /**
  * What proxied calls go to. `node proxy-upstream.ts PORT`: a POST is answered by a short JSON-RPC result, `/megabyte` by
- * 1 MB, `/events?n=N` by N events at an even pace, each with the moment it was sent, `/tools?n=N` by a list of N
+ * 1 MB, `/download` by 100 MB of unsaid length, `/events?n=N` by N events at an even pace, each with the moment it was sent, `/tools?n=N` by a list of N
  * tools, `/standing` by a stream on which nothing happens.
  */
 import { createServer, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 
 const RESULT = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } }));
 const MEGABYTE = Buffer.alloc(1_000_000, 'x');
+const DOWNLOAD_MEGABYTES = 100;
 const EVENT_PAUSE_MS = 2;
 
 /** Of some 300 kB where there are 500. */
@@ -46,6 +48,10 @@ createServer((req, res) => {
     else if (pathname === '/events') sendEvents(res, Number(searchParams.get('n')));
     else if (pathname === '/tools')
       answer(res, 'application/json', listOfTools(Number(searchParams.get('n'))));
+    else if (pathname === '/download')
+      Readable.from(Array.from({ length: DOWNLOAD_MEGABYTES }, () => MEGABYTE)).pipe(
+        res.writeHead(200, { 'content-type': 'application/octet-stream' }),
+      );
     else if (pathname === '/megabyte') answer(res, 'application/octet-stream', MEGABYTE);
     else answer(res, 'application/json', RESULT);
   });

@@ -41,6 +41,9 @@ export const TARGETS = {
   proxyAddedP50: atMost('ms', 1, 0.4),
   proxyAddedP99: atMost('ms', 5, 1.5),
   proxyMegabytes: ratio(0.3, 0.6),
+  // To a proxied call of MCP, and to a stream of it.
+  httpCall: atMost('ratio', 1.1, 1),
+  httpDownload: ratio(0.9, 1),
   p99AtHalf: atMost('ms', 10, 2),
   // Reliability R6.
   p99AmongIdle: atMost('ratio', 2, 1.3),

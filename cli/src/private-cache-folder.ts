@@ -41,7 +41,7 @@ const isOwn = (found: Stats, forbidden: number): boolean =>
   found.isDirectory() && found.uid === process.getuid?.() && (found.mode & forbidden) === 0;
 
 /** Whether only this user and root can replace this user's files in it. */
-const isOfNobodyElse = ({ uid, mode }: Stats): boolean =>
+export const isOfNobodyElse = ({ uid, mode }: Stats): boolean =>
   (uid === 0 || uid === process.getuid?.()) && ((mode & 0o022) === 0 || (mode & STICKY) !== 0);
 
 /** There, as in /tmp, others may add, and neither move nor remove what is not theirs. */

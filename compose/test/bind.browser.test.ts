@@ -34,10 +34,12 @@ async function openBindPage(): Promise<void> {
   await own.page.goto(`${pair.webhookUrl}/bind`);
 }
 
-/** Presses Enter where the page has put the focus, or on the first button that Tab reaches. */
+/** Presses Enter where the page puts the focus, or on the first button that Tab reaches. */
 async function confirmByKeyboard(): Promise<void> {
-  if ((await own.page.locator('button:focus, input:focus').count()) === 0)
-    await own.page.keyboard.press('Tab');
+  const first = own.page.locator('[autofocus]');
+  // The browser puts it there with the next frame.
+  if ((await first.count()) === 1) await first.and(own.page.locator(':focus')).waitFor();
+  else await own.page.keyboard.press('Tab');
   await own.press('Enter');
 }
 

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { CANARY, type TwoAccounts, neverExisted, twoAccounts } from './isolation/accounts.ts';
+import { PROXY_PATHS } from '../src/core/proxy.ts';
+import { type Account, CANARY, type TwoAccounts, neverExisted, twoAccounts } from './isolation/accounts.ts';
 import { type Operation, operationsIn, requestOf } from './isolation/document.ts';
 import { type Heard, type Questions, interviewer, outside } from './isolation/interview.ts';
 import { PROBES, type Probe } from './isolation/probes.ts';
-import type { Answer, Call } from './support/management-service.ts';
+import { type HttpProxy, httpProxyOn } from './support/http-proxy-steps.ts';
+import { type Answer, BASE_URL, type Call, clientOf } from './support/management-service.ts';
 import { WIDE_LIMITS } from './support/oauth-client.ts';
-import { stepsOn } from './support/service-steps.ts';
+import { type TestProxy, proxyOn } from './support/proxy-steps.ts';
+import { type TestAgent, stepsOn } from './support/service-steps.ts';
 
 /*
  * Two accounts on one service. Every operation of the OpenAPI document is asked by a stranger about things of another
@@ -86,8 +89,11 @@ function canariesIn(value: unknown): string[] {
   return [...found];
 }
 const isBeginning = (text: string): boolean => /^\w+_[\w-]{4}…$/.test(text);
+/** Addresses of the service, which all proxies of a kind share. */
+const SHARED = Object.values(PROXY_PATHS).map((path) => BASE_URL + path);
 const isTelling = (text: string): boolean =>
-  text.includes(CANARY) || isBeginning(text) || /^([a-z]{3}_[\w-]{22}|https?:.*|[0-9a-f]{64})$/.test(text);
+  !SHARED.includes(text) &&
+  (text.includes(CANARY) || isBeginning(text) || /^([a-z]{3}_[\w-]{22}|https?:.*|[0-9a-f]{64})$/.test(text));
 
 /** Looks for the other account in what the stranger was told; what the stranger said itself may be echoed. */
 async function expectNothingOf(marks: readonly string[], { said, answer }: Heard): Promise<void> {
@@ -214,6 +220,70 @@ describe('about things of another account', () => {
   test('an export, which shows nothing of theirs, has all of one’s own', () => {
     const canaries = marks.filter((text) => text.startsWith(CANARY));
     expect(canaries.filter((mark) => !exported.includes(mark))).toEqual([]);
+  });
+});
+
+describe('what agents and proxies use', () => {
+  interface Used {
+    readonly agent: TestAgent;
+    readonly http: HttpProxy;
+    readonly mcp: TestProxy;
+    readonly account: Account;
+  }
+  let [theirs, own]: Used[] = [];
+
+  /** An agent with a proxy of each kind, of a credential that both accounts name alike. */
+  async function usedIn(account: Account, name: string): Promise<Used> {
+    const { running } = accounts.service;
+    const agent = await stepsOn(running.url, account.call).agent('shared');
+    const settings = {
+      agentId: agent.id,
+      serviceName: 'shared',
+      upstreamUrl: `https://${name}.example.com/v1`,
+    };
+    const [http, mcp] = [
+      await httpProxyOn({ running, admin: account.call }, settings),
+      await proxyOn({ running, admin: account.call }, settings),
+    ];
+    return { agent, http, mcp, account };
+  }
+
+  beforeAll(async () => {
+    theirs = await usedIn(accounts.owner, 'theirs');
+    own = await usedIn(accounts.stranger, 'own');
+  });
+
+  test('GET /api/agents/proxies lists the proxies of one’s own agent, and nothing of theirs', async () => {
+    const { agent, http, mcp } = own!;
+    const call = clientOf(accounts.service.running.url, { authorization: `Bearer ${agent.apiKey}` });
+    const { json, text } = await call('GET', '/api/agents/proxies');
+    const keys = json.items.map(({ key }: { key: string }) => key);
+    expect(keys.toSorted()).toEqual([http.key, mcp.key].toSorted());
+    for (const mark of [theirs!.http.key, theirs!.mcp.key, theirs!.mcp.name, 'theirs.example.com'])
+      expect(text).not.toContain(mark);
+  });
+
+  test('a key leads to the webhook of its own account and to its own proxy there, by HTTP and by MCP', async () => {
+    for (const [{ account, http, mcp }, other] of [
+      [own!, theirs!],
+      [theirs!, own!],
+    ] as const) {
+      const reached: unknown[] = [];
+      account.webhook.onProxy = ({ headers, ticket }, res) => {
+        reached.push([ticket['prx'], headers['sv-target']]);
+        res.writeHead(200, { 'content-type': 'application/json', 'sv-proxy-origin': 'upstream' }).end('{}');
+      };
+      other.account.webhook.onProxy = (_, res) => {
+        reached.push('the webhook of the other account');
+        res.destroy();
+      };
+      expect((await http.ask('/x')).status).toBe(200);
+      expect((await mcp.send('ping')).status).toBe(200);
+      expect(reached).toEqual([
+        [http.id, '/x'],
+        [mcp.id, undefined],
+      ]);
+    }
   });
 });
 

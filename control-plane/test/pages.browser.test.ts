@@ -107,7 +107,8 @@ const PAGES: Readonly<Record<PageName, () => Promise<unknown>>> = {
   'sign-in-failed': async () => {
     provider.signsIn = undefined;
     await open('/login', atProvider);
-    await own.page.getByRole('link', { name: 'Sign in at' }).click();
+    const link = own.page.getByRole('link', { name: 'Sign in at' });
+    await Promise.all([own.page.waitForEvent('load'), link.click()]);
   },
   'signed-in': () => openAs('/login'),
   link: async () => own.page.goto(await newLink()),
@@ -259,6 +260,7 @@ describe('what a script adds', () => {
     const page = await context.newPage();
     await page.goto(service.running.url + (await cliPath()));
     await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByRole('heading', { name: 'Paste this code' }).waitFor();
     expect(await page.getByRole('button').filter({ visible: true }).count()).toBe(0);
     expect(await page.evaluate("getComputedStyle(document.querySelector('.value')).userSelect")).toBe('all');
     await context.clearCookies();

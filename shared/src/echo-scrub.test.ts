@@ -27,6 +27,12 @@ describe('a header field of a response is removed if it contains the secret (R18
     ['in base64 of more, at another place', base64(`Bearer: ${SECRET} and so on`)],
     ['in base64 of more, at the third place', base64(`{"token":"${SECRET}"}`)],
     ['in base64url of more', base64url(`user:${SECRET}`)],
+    ['percent-encoded twice', encodeURIComponent(`/sign-in?next=${encodeURIComponent(SECRET)}`)],
+    [
+      'as a form within a form',
+      new URLSearchParams({ next: String(new URLSearchParams({ token: SECRET })) }).toString(),
+    ],
+    ['percent-encoded three times', everyByte(everyByte(encodeURIComponent(SECRET)))],
     ['in percent-encoded base64', encodeURIComponent(base64(`x${SECRET}`))],
   ])('%s', (_how, value) => {
     expect(survives(value)).toBe(false);

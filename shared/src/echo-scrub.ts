@@ -41,6 +41,9 @@ export function createScrub(
   return (fields) => fields.filter((field) => !holders.some((holds) => holds(field)));
 }
 
+/** The address of a request is encoded once more in the query of another one, such as of a page to sign in at. */
+const MAX_DECODINGS = 3;
+
 function holderOf(secret: string): (field: Field) => boolean {
   let traces: readonly string[] | undefined;
   const holdsTrace = (text: string): boolean => {
@@ -49,16 +52,18 @@ function holderOf(secret: string): (field: Field) => boolean {
   };
   const holdsSecret = (text: string): boolean => {
     // Each way to write a secret is at least as long as it is; most fields are shorter.
-    if (text.length < secret.length) return false;
-    if (holdsTrace(text)) return true;
-    if (!text.includes('%')) return secret.includes(' ') && holdsTrace(text.replaceAll('+', ' '));
-    // A form has `+` for a space, and `%2B` for itself.
-    return [text, text.replaceAll('+', ' ')].some((each) => holdsTrace(decodeEscapes(each)));
+    return text.length >= secret.length && holdsDecoded(text, MAX_DECODINGS);
   };
+  const holdsDecoded = (text: string, times: number): boolean =>
+    holdsTrace(text) || (times > 0 && decodings(text).some((each) => holdsDecoded(each, times - 1)));
   // Names arrive in lower case.
   const lowerCase = secret.toLowerCase();
   return ([name, value]) => name.includes(lowerCase) || holdsSecret(value);
 }
+
+/** A form has `+` for a space, and `%2B` for itself. @returns none for a text with nothing to decode */
+const decodings = (text: string): readonly string[] =>
+  [text, text.replaceAll('+', ' ')].map(decodeEscapes).filter((decoded) => decoded !== text);
 
 /**
  * What base64 of any text around the secret is sure to have in it: one piece for each place in a group of three bytes.

@@ -41,6 +41,8 @@ describe('a target', () => {
     ['/a%252525252525b', 'path_dot_segment'],
     ['/%252525252e', 'path_dot_segment'],
     ['/a/..;b', 'path_dot_segment'],
+    ['/a/..%3Fb', 'path_dot_segment'],
+    ['/a/..%2523', 'path_dot_segment'],
     ['/.%20%20', 'path_dot_segment'],
     [`/${'a'.repeat(8_192)}`, 'target_length'],
   ])('%j is %s', (target, problem) => {
@@ -118,6 +120,8 @@ describe('parameters', () => {
     ['/a', '/a?k=%C3%A4%20%26'],
     ['/a?', '/a?k=%C3%A4%20%26'],
     ['/a?b', '/a?b&k=%C3%A4%20%26'],
+    ['/a?b=?', '/a?b=?&k=%C3%A4%20%26'],
+    ['/a??', '/a??&k=%C3%A4%20%26'],
   ])('go behind the query of %j', (target, expected) => {
     expect(withQuery(target, [['k', 'ä &']])).toBe(expected);
     expect(withQuery(target, [])).toBe(target);

@@ -47,8 +47,8 @@ export function targetProblem(target: string, upstreamUrl: string): TargetProble
 /** Nobody encodes a path more often. */
 const MAX_DECODINGS = 5;
 const SEGMENT_ENDS = /[/\\]/;
-/** As request rules take one (PROTOCOL.md RUL-07), or with parameters behind it. */
-const DOT_SEGMENT = /^\.[. ]*(?:$|[;\0-\x20])/;
+/** As request rules take one (PROTOCOL.md RUL-07), or with parameters, a query or a fragment behind it. */
+const DOT_SEGMENT = /^\.[. ]*(?:$|[;?#\0-\x20])/;
 
 /** Also one that only a program sees which decodes delimiters first, as of `a%2F..%2Fb`, or decodes more than once. */
 function hasDotSegment(path: string): boolean {
@@ -91,6 +91,8 @@ export function withQuery(
 ): string {
   if (parameters.length === 0) return target;
   const added = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
-  if (!target.includes('?')) return `${target}?${added}`;
-  return target.endsWith('?') ? target + added : `${target}&${added}`;
+  const question = target.indexOf('?');
+  if (question === -1) return `${target}?${added}`;
+  // A later question mark is part of a value, which the added would then be as well.
+  return question === target.length - 1 ? target + added : `${target}&${added}`;
 }

@@ -130,8 +130,8 @@ export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value
 }
 
 /**
- * A caller's fields with those of the templates in the place of theirs (PROTOCOL.md PRX-21), also where names differ in
- * `_` and `-` alone, so that the caller's could count.
+ * A caller's fields with those of the templates in the place of theirs (PROTOCOL.md PRX-21), also where names differ
+ * as {@link foldedName} has it, so that the caller's could count.
  * @param fields of the caller, those that travel, names in lower case
  * @param injected values by names in any case
  */
@@ -144,8 +144,11 @@ export function withInjectedFields(
   return [...kept, ...injected].map(([name, value]) => [name.toLowerCase(), value]);
 }
 
-/** CGI and WSGI make one variable of names that differ in `_` and `-` alone (RFC 3875 section 4.1.18). */
-export const foldedName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+/**
+ * CGI and WSGI make one variable of names that differ in `_` and `-` alone (RFC 3875 section 4.1.18); some servers, lighttpd
+ * for one, of those that differ in any characters but letters and digits.
+ */
+export const foldedName = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
 
 /** Whether a text is a header name: an RFC 9110 token (of at most 128 characters). Names compare without case. */
 export function isHeaderName(text: string): boolean {

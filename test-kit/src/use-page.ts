@@ -1,13 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { launchChromium } from './chromium.ts';
 
 /** A desktop, a phone, and the narrowest that WCAG 2.2 asks for (1.4.10). */
 const WIDTHS = [1280, 390, 320];
 const HEIGHT = 800;
+/** More than there are places for the focus on the pages, and in the windows, that are gone through by Tab. */
+const MAX_TABS = 10;
 
 /** A page of a new browser context, for each test of a file. */
 export interface PageInTest {
@@ -19,6 +21,8 @@ export interface PageInTest {
   heading(): Promise<string | null>;
   /** Presses a key that loads a page. */
   press(key: string): Promise<void>;
+  /** Presses Tab until the focus is there. */
+  tabTo(wanted: Locator): Promise<void>;
   /**
    * The page has this name and what all pages have, leads on, is accessible, and no wider than the window, by day and by
    * night. With SCREENSHOTS in the environment, a picture of each is put there.
@@ -78,9 +82,21 @@ export function usePage(...args: readonly string[]): PageInTest {
     press: async (key: string) => {
       await Promise.all([own.page.waitForEvent('load'), own.page.keyboard.press(key)]);
     },
+    tabTo: (wanted: Locator) => tabTo(own.page, wanted),
     expectGoodToLookAt,
     expectSoundAt,
   });
+}
+
+async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  // The edges of a window pass the focus on a frame later. A press before that leads out of the window.
+  const focused = page.locator(':focus:not([data-base-ui-focus-guard])');
+  const reached = focused.and(wanted);
+  for (let presses = 0; presses < MAX_TABS && (await reached.count()) === 0; presses++) {
+    await page.keyboard.press('Tab');
+    await focused.waitFor({ state: 'attached' });
+  }
+  await expect.poll(() => reached.count()).toBe(1);
 }
 
 /** WCAG 2.2 AA in full: axe-core leaves its one rule of 2.2, for the size of targets, out unless its tag is named. */

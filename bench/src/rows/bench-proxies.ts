@@ -3,6 +3,7 @@ import type { Pair } from '@svault/compose/pair';
 import { randomToken } from '@svault/shared';
 
 export const PROXY_PATH = '/api/proxy/mcp';
+export const HTTP_PROXY_PATH = '/api/proxy/http';
 
 /** What an MCP client sends. */
 export const CALL = {
@@ -42,7 +43,17 @@ export async function makeProxies(
   return keys;
 }
 
-const anyFor = (upstreamUrl: string) => ({
-  serviceName: 'bench-upstream',
+/** Any credential for an upstream. */
+export const anyFor = (upstreamUrl: string, serviceName = 'bench-upstream') => ({
+  serviceName,
   body: { tokenType: 'PlainText', value: randomToken(), allowedHosts: [upstreamUrl] },
 });
+
+/** Makes a proxy of an HTTP API, with a credential of its own. @returns its key */
+export async function makeHttpProxy({ admin }: Pair, upstreamUrl: string): Promise<string> {
+  const { serviceName, body } = anyFor(upstreamUrl, 'bench-http');
+  await storeCredential(admin, serviceName, body);
+  const settings = { name: serviceName, kind: 'http', upstreamUrl, upstreamAuthType: 'Token', serviceName };
+  const { key } = await admin.call<{ key: string }>('POST', '/api/proxies', settings);
+  return key;
+}

@@ -4,9 +4,21 @@ import type { Pair } from '@svault/compose/pair';
 import { quantile } from '../load.ts';
 import { residentMb } from '../machine.ts';
 import type { Row } from '../report.ts';
-import { type RoundOptions, alternate, median, rowOf } from '../rounds.ts';
+import { inTurn, requestBytes } from '../requests.ts';
+import {
+  type Contender,
+  type RoundOptions,
+  alternate,
+  measure,
+  median,
+  medianOf,
+  ratiosTo,
+  rowOf,
+  roundsOf,
+} from '../rounds.ts';
 import { TARGETS } from '../targets.ts';
-import { PROXY_PATH, makeProxies } from './bench-proxies.ts';
+import { CALL, HTTP_PROXY_PATH, PROXY_PATH, anyFor, makeHttpProxy, makeProxies } from './bench-proxies.ts';
+import { proxiedCalls } from './calls.ts';
 import { pidOf } from './control-plane.ts';
 import { startUpstream } from './yardsticks.ts';
 
@@ -14,16 +26,17 @@ const EVENTS = 1_000;
 const EVENTS_PATH = `/events?n=${EVENTS}`;
 const MEGABYTE_PATH = '/megabyte';
 const MEGABYTES_AT_ONCE = 4;
+const DOWNLOAD_PATH = '/download';
 
 /** One way to the upstream: past everything, or through both hops. */
 interface Way {
   readonly url: string;
-  /** For `/events` and `/megabyte` of the upstream. */
+  /** For `/events`, `/megabyte` and `/download` of the upstream. */
   path(upstreamPath: string): string;
   headers(upstreamPath: string): Record<string, string>;
 }
 
-/** Measured direct, then through the proxy. */
+/** Measured in one way, then in the other. */
 type Both<T> = readonly [T, T];
 
 interface Latencies {
@@ -32,22 +45,40 @@ interface Latencies {
 }
 
 /**
- * What the two hops of the proxy add to one streamed event and to 1 MB, each measured direct and through them in turn. Both
+ * What the two hops of the proxy add to one streamed event and to 1 MB, each measured direct and through them in turn; and
+ * calls and downloads of an HTTP API against the same ones by a proxy of MCP. Both
  * programs share the servers' core; the upstream shares the load's.
  */
-export async function proxyRows(pair: Pair, { rounds, seconds }: RoundOptions): Promise<readonly Row[]> {
+export async function proxyRows(pair: Pair, options: RoundOptions): Promise<readonly Row[]> {
+  const { rounds, seconds } = options;
   await using started = new AsyncDisposableStack();
   const upstreamUrl = await startUpstream(started);
   const direct: Way = { url: upstreamUrl, path: (path) => path, headers: () => ({}) };
-  const ways = { direct, proxied: await proxiedWay(pair, upstreamUrl) };
-  /** Once unmeasured, then of each round what was measured direct and through the proxy. */
-  const inBothWays = async <T>(measure: (way: Way) => Promise<T>): Promise<readonly Both<T>[]> => {
-    for (const way of Object.values(ways)) await measure(way);
-    const [alone, through] = await alternate(rounds, ['direct', 'proxied'], (name) => measure(ways[name]));
-    return alone.map((value, round) => [value, through[round] as T]);
+  const proxied = await proxiedWay(pair, upstreamUrl);
+  const httpKey = await makeHttpProxy(pair, upstreamUrl);
+  const http: Way = {
+    url: pair.controlPlaneUrl,
+    path: (path) => HTTP_PROXY_PATH + path,
+    headers: () => ({ authorization: `Bearer ${httpKey}` }),
   };
-  const events = await inBothWays(eventLatencies);
-  const megabytes = await inBothWays((way) => megabytesPerSecond(way, seconds));
+  const ways = { direct, proxied, http };
+  /** Once unmeasured, then of each round what was measured in one way and in the other. */
+  const inBothWays = async <T>(
+    names: Both<keyof typeof ways>,
+    measureIn: (way: Way) => Promise<T>,
+  ): Promise<readonly Both<T>[]> => {
+    for (const name of names) await measureIn(ways[name]);
+    const [one, other] = await alternate(rounds, names, (name) => measureIn(ways[name]));
+    return one.map((value, round) => [value, other[round] as T]);
+  };
+  const events = await inBothWays(['direct', 'proxied'], eventLatencies);
+  const megabytes = await inBothWays(['direct', 'proxied'], (way) =>
+    megabytesPerSecond(way, MEGABYTE_PATH, seconds),
+  );
+  const downloads = await inBothWays(['proxied', 'http'], (way) =>
+    megabytesPerSecond(way, DOWNLOAD_PATH, seconds),
+  );
+  const calls = await httpCallRows(await proxiedCalls(pair, upstreamUrl), httpKey, options);
   return [
     addedMs('streamed event, both hops, added p50', events, 'p50Ms', TARGETS.proxyAddedP50),
     addedMs('streamed event, both hops, added p99', events, 'p99Ms', TARGETS.proxyAddedP99),
@@ -56,6 +87,13 @@ export async function proxyRows(pair: Pair, { rounds, seconds }: RoundOptions): 
       TARGETS.proxyMegabytes,
       megabytes.map(([alone, through]) => through / alone),
       `${median(megabytes.map(([, through]) => through)).toFixed(0)} MB/s`,
+    ),
+    ...calls,
+    rowOf(
+      '100 MB by an HTTP proxy, rate to a stream of MCP',
+      TARGETS.httpDownload,
+      downloads.map(([mcp, ofHttp]) => ofHttp / mcp),
+      `${median(downloads.map(([, ofHttp]) => ofHttp)).toFixed(0)} MB/s`,
     ),
     ...(['control-plane', 'webhook'] as const).map((program) => ({
       name: `${program} after proxied load, memory`,
@@ -66,12 +104,34 @@ export async function proxyRows(pair: Pair, { rounds, seconds }: RoundOptions): 
 }
 
 async function proxiedWay(pair: Pair, upstreamUrl: string): Promise<Way> {
-  const keys = await makeProxies(pair, upstreamUrl, [EVENTS_PATH, MEGABYTE_PATH]);
+  const keys = await makeProxies(
+    pair,
+    upstreamUrl,
+    [EVENTS_PATH, MEGABYTE_PATH, DOWNLOAD_PATH],
+    anyFor(upstreamUrl, 'bench-streams'),
+  );
   return {
     url: pair.controlPlaneUrl,
     path: () => PROXY_PATH,
     headers: (path) => ({ authorization: `Bearer ${keys.get(path)}` }),
   };
+}
+
+/** The same call by a proxy of MCP and by one of an HTTP API, in turn. */
+async function httpCallRows(mcp: Contender, key: string, options: RoundOptions): Promise<readonly Row[]> {
+  const request = requestBytes(mcp.url, `${HTTP_PROXY_PATH}/`, { authorization: `Bearer ${key}` }, CALL);
+  const http = { ...mcp, name: 'http', prepare: () => inTurn([request]) };
+  const measured = await measure([mcp, http], [mcp.pid, ...(mcp.otherPids ?? [])], options);
+  const both = [mcp, http].map(({ name }) => roundsOf(measured, name));
+  const [ofMcp = [], ofHttp = []] = both;
+  return (['cpuMicros', 'p50Ms'] as const).map((figure) =>
+    rowOf(
+      `call of an HTTP API, ${figure === 'p50Ms' ? 'p50' : 'CPU'} to a call of MCP`,
+      TARGETS.httpCall,
+      ratiosTo(ofMcp, ofHttp, figure),
+      `${medianOf(ofHttp, figure).toFixed(2)} against ${medianOf(ofMcp, figure).toFixed(2)} ${figure === 'p50Ms' ? 'ms' : 'µs'}`,
+    ),
+  );
 }
 
 function addedMs(
@@ -101,14 +161,14 @@ async function eventLatencies(way: Way): Promise<Latencies> {
   return { p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99) };
 }
 
-async function megabytesPerSecond(way: Way, seconds: number): Promise<number> {
+async function megabytesPerSecond(way: Way, path: string, seconds: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: MEGABYTES_AT_ONCE });
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1000;
   let bytes = 0;
   const ask = async (): Promise<void> => {
     while (performance.now() < endsAt)
-      for await (const chunk of await get(way, MEGABYTE_PATH, agent)) bytes += (chunk as Buffer).length;
+      for await (const chunk of await get(way, path, agent)) bytes += (chunk as Buffer).length;
   };
   await Promise.all(Array.from({ length: MEGABYTES_AT_ONCE }, ask));
   agent.destroy();

@@ -130,6 +130,22 @@ test('aws s3 cp moves files up and down, in parts too, and AWS accepts each sign
   }
 });
 
+test('aws s3 ls in svault run, as the guide has it, lists what it does with the keys', async () => {
+  const page = shown('aws.md', 'svault run', { 'svault run ': '', ' -- aws ': ' -- ' });
+  const [flags = [], command = []] = page.split(' -- ').map((part) => part.trim().split(' '));
+  const own = await direct(...aws, ...command);
+  expectSuccess(own);
+  expect(own.out.toString()).toContain('report.pdf');
+  // The proxy of STS in this test has the same base URL.
+  const settings = {
+    flags: ['--quiet', '--proxy', 'api', ...flags],
+    env: { ...SETTINGS, ...endpoint(api.origin) },
+  };
+  const ran = await api.inRun([...aws, ...command], settings);
+  expectSuccess(ran);
+  expect(ran.out.equals(own.out)).toBe(true);
+});
+
 test('boto3 sends and gets what it does with the keys', async () => {
   const command = [python, '-c', BOTO3] as const;
   const own = await direct(...command);

@@ -233,7 +233,9 @@ test('what is not below a base is denied here, and the longest base wins', async
     ['/api/proxy/http', 'Bearer mcp_raw'],
     ['/api/proxy/http/rawer', 'Bearer mcp_key'],
   ]);
-  expect(one.tally.lines()).toContain('8 refused to api.covered.test: not below the base of a proxy');
+  expect(one.tally.lines()).toContain(
+    '8 requests to api.covered.test refused: not below the base of a proxy',
+  );
 });
 
 test('an upgrade is refused, and h2c is passed over', async () => {
@@ -271,7 +273,7 @@ test('a denial by svault is counted by its code, and what an API says is not', a
   for (const path of ['/v3/own', '/v3/other']) await bodyOf((await askCovered(one, path)).answer);
   expect(one.tally.lines()).toEqual([
     '2 requests to api.covered.test with the credential github',
-    '1 refused to api.covered.test: POLICY_DENIED',
+    '1 request to api.covered.test refused: POLICY_DENIED (svault explain POLICY_DENIED)',
   ]);
 });
 
@@ -386,7 +388,10 @@ test('with --only no other host is connected', async () => {
   const answer = await askPlain(one, `http://127.0.0.1:${port}/`);
   expect([answer.statusCode, (await jsonOf(answer))['code']]).toEqual([403, 'HOST_NOT_COVERED']);
   expect((await askCovered(one, '/v3')).status).toBe(200);
-  expect([connected, one.tally.lines()[1]]).toEqual([0, '2 refused to 127.0.0.1: no proxy covers it']);
+  expect([connected, one.tally.lines()[1]]).toEqual([
+    0,
+    '2 requests to 127.0.0.1 refused: no proxy covers it',
+  ]);
 });
 
 test('a host that cannot be reached is a 502', async () => {
@@ -420,6 +425,97 @@ test('a header block above 48 KiB is refused with 431, and one below it travels'
     const { status } = await askCovered(one, '/v3', { headers: { 'x-long': 'a'.repeat(bytes) } });
     expect([bytes, status]).toEqual([bytes, expected]);
   }
+});
+
+test('a client that reads nothing until it has sent its whole body is answered all the same', async () => {
+  // It answers, and reads no more.
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    socket
+      .on('error', () => undefined)
+      .once('data', () => {
+        socket.pause();
+        socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+      });
+    onTestFinished(() => void socket.destroy());
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const one = await started((server.address() as { port: number }).port);
+  const body = Buffer.alloc(30_000_000);
+  for (const [path, status] of [
+    ['/v3/a', 413],
+    ['/v2', 403],
+  ] as const) {
+    const socket = await tlsThrough(one.proxy.url, API, { ca });
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
+    await new Promise((resolve) => void socket.write(body, resolve));
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  }
+});
+
+test('a request for an https:// address without CONNECT is served for covered hosts, and refused for others', async () => {
+  const one = await started((req, res) => void res.end(`${req.url} ${req.headers.authorization}`));
+  const covered = await askPlain(one, 'https://api.covered.test/v3/a?b');
+  expect((await bodyOf(covered)).toString()).toBe('/api/proxy/http/a?b Bearer mcp_key');
+  for (const url of ['https://other.test/', 'https://api.covered.test:80/v3']) {
+    const answer = await askPlain(one, url);
+    expect([answer.statusCode, (await jsonOf(answer))['code']]).toEqual([400, 'TUNNEL_REQUIRED']);
+  }
+  expect(one.tally.lines()[1]).toBe('1 request to other.test refused: an https:// address without CONNECT');
+  expect((await askPlain(one, 'https://api.covered.test/v3/a', {})).statusCode).toBe(407);
+});
+
+test.each([
+  ['a CONNECT without the password', false, `CONNECT ${API} HTTP/1.1\r\n\r\n`],
+  ['what is no HTTP', false, 'no HTTP\r\n\r\n'],
+  ['what is no TLS, to a covered host', true, 'no TLS\r\n\r\n'],
+])('%s ends the connection, though the client holds it open', async (_, isAuthorized, text) => {
+  const { proxy } = await started((_, res) => void res.end());
+  const { port, hostname } = new URL(proxy.url);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  if (isAuthorized) {
+    const { 'proxy-authorization': password = '' } = authorizationIn(proxy.url);
+    socket.write(`CONNECT ${API} HTTP/1.1\r\nProxy-Authorization: ${password}\r\n\r\n`);
+    await once(socket, 'data');
+  }
+  socket.resume().write(text);
+  await once(socket, 'end');
+  const isClosed = (): boolean => {
+    if (!socket.destroyed) socket.write('x');
+    return socket.destroyed;
+  };
+  await expect.poll(isClosed, { timeout: 10_000 }).toBe(true);
+});
+
+test('a program may leave at any time, also while its host is being connected', async () => {
+  const port = await serving((_, res) => void res.end('straight'));
+  const one = await started((_, res) => void res.end());
+  const { port: own, hostname } = new URL(one.proxy.url);
+  const { 'proxy-authorization': password = '' } = authorizationIn(one.proxy.url);
+  const head = `GET http://localhost:${port}/ HTTP/1.1\r\nHost: a\r\nProxy-Authorization: ${password}\r\n\r\n`;
+  const leave = async (): Promise<void> => {
+    const socket = connect(Number(own), hostname);
+    await new Promise((resolve) => void socket.write(head, resolve));
+    socket.resetAndDestroy();
+  };
+  await Promise.all(Array.from({ length: 60 }, leave));
+  expect((await bodyOf(await askPlain(one, `http://localhost:${port}/`))).toString()).toBe('straight');
+});
+
+test('connections without the password take no place of those with it', async () => {
+  const one = await started((_, res) => void res.end('covered'));
+  const { port, hostname } = new URL(one.proxy.url);
+  const before = await tlsThrough(one.proxy.url, API, { ca });
+  const strangers = Array.from({ length: 600 }, () => connect(Number(port), hostname));
+  for (const socket of strangers) {
+    socket.on('error', () => undefined).resume();
+    onTestFinished(() => void socket.destroy());
+  }
+  await expect.poll(() => strangers.filter(({ destroyed }) => destroyed).length).toBe(500);
+  expect((await ask(before, '/v3')).status).toBe(200);
+  expect((await askCovered(one, '/v3')).status).toBe(200);
 });
 
 test('a request in origin form is none for a proxy', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -64,7 +64,7 @@ describe('a command', () => {
   test('--only denies other hosts', async () => {
     const { out, err } = await run(inModule(get(`${api.outside}/`)), ['--only']);
     expect(out).not.toContain('200');
-    expect(err).toBe('svault run: 1 refused to 127.0.0.1: no proxy covers it\n');
+    expect(err).toBe('svault run: 1 request to 127.0.0.1 refused: no proxy covers it\n');
   });
 
   test('sees neither svault’s variables nor the secret, and its files are this user’s alone', async () => {
@@ -101,11 +101,33 @@ describe('a command', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test('ends as it ends, and there is no summary with --quiet or where nothing was called', async () => {
-    expect(await run('process.exit(42)')).toEqual({ code: 42, out: '', err: '' });
+  test('ends as it ends, and the summary says where nothing was called; --quiet omits it', async () => {
+    const err = 'svault run: no request came through the local proxy\n';
+    expect(await run('process.exit(42)')).toEqual({ code: 42, out: '', err });
+    expect(await run('process.exit(42)', ['--quiet'])).toEqual({ code: 42, out: '', err: '' });
     expect(await run('process.kill(process.pid, "SIGKILL")')).toMatchObject({ code: 137 });
     expect(await run(inModule(get(api.origin)), ['--quiet'])).toMatchObject({ code: 0, err: '' });
-    expect(await api.agent.svault(['run', '--', 'no-such-command-here'])).toMatchObject({ code: 127 });
+    expect(await api.agent.svault(['run', '--', 'no-such-command-here'])).toEqual({
+      ...{ code: 127, out: '', err: 'error: there is no command no-such-command-here\n' },
+    });
+  });
+
+  test('is not started where its files would be in a folder that another user controls, or that is missing', async () => {
+    const shared = join(api.agent.dir, 'shared');
+    mkdirSync(shared);
+    const start = (TMPDIR: string): Promise<Outcome> =>
+      run('console.log("started")', ['--quiet'], { TMPDIR });
+    chmodSync(shared, 0o777);
+    expect(await start(shared)).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/other users .*TMPDIR/),
+    });
+    chmodSync(shared, 0o1777);
+    expect(await start(shared)).toEqual({ code: 0, out: 'started\n', err: '' });
+    const missing = { code: 1, out: '', err: expect.stringMatching(/no such file or directory.*TMPDIR/) };
+    expect(await start(join(shared, 'missing'))).toEqual(missing);
+    expect(readdirSync(shared)).toEqual([]);
   });
 
   test('is denied what the owner denies, and the summary says why', async () => {
@@ -114,7 +136,9 @@ describe('a command', () => {
     const { out, err } = await run(inModule(get(`${api.origin}/user`)));
     await admin.call('POST', '/api/vault/unlock');
     expect(out).toMatch(/^423 .*VAULT_LOCKED/);
-    expect(err).toContain('svault run: 1 refused to 127.0.0.1: VAULT_LOCKED\n');
+    expect(err).toContain(
+      'svault run: 1 request to 127.0.0.1 refused: VAULT_LOCKED (svault explain VAULT_LOCKED)\n',
+    );
   });
 });
 

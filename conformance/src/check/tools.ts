@@ -182,7 +182,7 @@ export function createTools(options: {
     const content = headers.find(([name]) => name === 'content-type')?.[1];
     const others = headers.filter(([name]) => name !== 'content-type');
     const ofApi: HeaderPairs = rest === undefined ? [] : [['sv-target', rest]];
-    const covers = rest === undefined ? [] : [...ofApi, ...others].map(([name]) => name);
+    const covers = rest === undefined ? [] : [...ofApi, ...others].map(([name]) => name.toLowerCase());
     return sign(
       {
         method: 'POST',

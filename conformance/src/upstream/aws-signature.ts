@@ -19,8 +19,7 @@ const AUTHORIZATION =
 /** Their path is signed as it is sent (AWS-16). */
 const PATH_AS_SENT = ['s3', 's3-outposts', 's3-object-lambda'];
 
-const sha256Hex = (data: Uint8Array | string): string =>
-  createHash('sha256').update(data).digest('hex');
+const sha256Hex = (data: Uint8Array | string): string => createHash('sha256').update(data).digest('hex');
 const hmac = (key: Uint8Array | string, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest();
 

@@ -30,15 +30,15 @@ export function outgoingFields(
   pairs: HeaderPairs,
   body: Uint8Array,
 ): Readonly<Record<string, string>> {
-  const joined: Record<string, string> = {};
+  const joined = new Map<string, string>();
   for (const [name, value] of TRAVELLING[kind](pairs)) {
     if (!isFieldValue(value)) continue;
-    const known = joined[name];
-    if (known === undefined) joined[name] = value;
-    else if (!SINGLE.has(name)) joined[name] = `${known}, ${value}`;
+    const known = joined.get(name);
+    if (known === undefined) joined.set(name, value);
+    else if (!SINGLE.has(name)) joined.set(name, `${known}, ${value}`);
   }
-  if (body.byteLength > 0) joined['content-type'] ??= OCTETS;
-  return joined;
+  if (body.byteLength > 0 && !joined.has('content-type')) joined.set('content-type', OCTETS);
+  return Object.fromEntries(joined);
 }
 
 /** The fields that an upstream gets, but for a credential: the caller's, and those of the proxy's templates. */

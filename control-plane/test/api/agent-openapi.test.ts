@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { validate } from '@readme/openapi-parser';
 import { CONTROL_PLANE_ERRORS, type ErrorDescription } from '@svault/shared/error-catalog';
 import { expect, test } from 'vitest';
+import { HTTP_ENDPOINT } from '../../src/api/proxy/endpoints.ts';
+import { PROXY_PATHS } from '../../src/core/proxy.ts';
 import { mountedRoutes } from '../support/mounted-routes.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -35,7 +37,17 @@ test('the document describes every path that agents, MCP clients and resource se
   const wanted = new Set(paths.filter((path) => called.test(path)).map((path) => path.replace(/\/$/, '')));
   // The webhook's, where the second step goes.
   wanted.add('/v1/credential');
+  // Beside Express, for all below it.
+  wanted.add(`${PROXY_PATHS.http}/{path}`);
   expect(Object.keys(document.paths).toSorted()).toEqual([...wanted].toSorted());
+});
+
+test('the document describes each method of OpenAPI that proxies of HTTP APIs take', () => {
+  const described = Object.keys(document.paths[`${PROXY_PATHS.http}/{path}`] ?? {});
+  // TRACE is in OpenAPI, but no proxy takes it.
+  const inOpenApi = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+  const taken = HTTP_ENDPOINT.methods.map((method) => method.toLowerCase());
+  expect(described.toSorted()).toEqual(inOpenApi.filter((method) => taken.includes(method)).toSorted());
 });
 
 test('a code is documented at a status that it is sent with', () => {
@@ -63,6 +75,10 @@ test.each([
   ['POST /api/agents/mcp', json, '{}', 401, 'MISSING_KEY'],
   ['POST /api/proxy/mcp', json, '{}', 401, 'MISSING_KEY'],
   ['GET /api/proxy/mcp', { 'x-mcp-key': 'mcp_nobody' }, undefined, 403, 'INVALID_KEY'],
+  ['GET /api/agents/proxies', {}, undefined, 401, 'MISSING_KEY'],
+  ['GET /api/agents/proxies', UNKNOWN_KEY, undefined, 403, 'INVALID_KEY'],
+  ['GET /api/proxy/http/{path}', {}, undefined, 401, 'MISSING_KEY'],
+  ['POST /api/proxy/http/{path}', { 'x-mcp-key': 'mcp_nobody' }, '{}', 403, 'INVALID_KEY'],
   ['POST /api/mcp-oauth/register', json, '{}', 400, 'invalid_redirect_uri'],
   ['POST /api/mcp-oauth/register', json, '{"redirect_uris":["http://127.0.0.1/back"]}', 201, 'client_id'],
   ['POST /api/mcp-oauth/token', form, 'grant_type=password&client_id=x', 400, 'invalid_client'],

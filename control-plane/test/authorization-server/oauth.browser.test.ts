@@ -15,7 +15,7 @@ import { type RedirectTarget, atItsAddress, startRedirectTarget } from '../suppo
 const PASSWORD = 'a long enough password';
 
 const own = usePage();
-const { heading, press } = own;
+const { heading, press, tabTo } = own;
 let service: ManagementService;
 let client: RedirectTarget;
 
@@ -106,6 +106,7 @@ test('a client gets from 401 over sign-in and consent to its tokens, with the ke
   await own.context.clearCookies();
   await own.page.goto(await authorizationUrl('Claude Code', 'ä state'));
   expect(await heading()).toBe('Sign in');
+  await own.page.locator('input:focus').waitFor();
   await own.page.keyboard.type('owner@example.org');
   await own.page.keyboard.press('Tab');
   await own.page.keyboard.type(PASSWORD);
@@ -136,8 +137,7 @@ test('a client gets from 401 over sign-in and consent to its tokens, with the ke
 
   // Denied, without an agent chosen.
   await own.page.goto(await authorizationUrl('x', 'again'));
-  for (let presses = 0; presses < 10 && (await focused()) !== 'Deny'; presses++)
-    await own.page.keyboard.press('Tab');
+  await tabTo(own.page.getByRole('button', { name: 'Deny', exact: true }));
   await press('Enter');
   expect(client.arrivals.at(-1)?.searchParams.get('error')).toBe('access_denied');
 
@@ -198,5 +198,7 @@ test('another site cannot frame the consent page', async () => {
       ?.evaluate('document.body.textContent')
       .catch(() => ''),
   ).not.toContain('Sign in');
-  expect(own.complaints.join('\n')).toMatch(/frame-ancestors|Refused to (frame|display)|Framing/i);
+  await expect
+    .poll(() => own.complaints.join('\n'))
+    .toMatch(/frame-ancestors|Refused to (frame|display)|Framing/i);
 });

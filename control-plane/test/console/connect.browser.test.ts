@@ -104,6 +104,7 @@ describe('Connect', () => {
     await own.page.getByRole('group', { name: 'The key' }).waitFor();
     await expect.poll(() => own.page.getByRole('group', { name: 'The key' }).textContent()).toBe(key);
     await press('Hide the key');
+    await own.button('Reveal the key').waitFor();
     expect(await own.page.content()).not.toContain(key);
 
     await press('Revoke');

@@ -44,7 +44,7 @@ describe('the list of credentials', () => {
     await expect.poll(rows).toEqual(['found-a', 'found-b']);
     await own.page.getByLabel('Type').selectOption({ label: 'Token' });
     await expect.poll(rows).toEqual(['found-b']);
-    expect(new URL(own.page.url()).search).toBe('?name=FOUND&type=JWT');
+    await own.page.waitForURL(own.address('/credentials?name=FOUND&type=JWT'));
     await own.page.getByLabel('Type').selectOption('');
     await own.page.getByLabel('Folder').selectOption({ label: 'Found' });
     await expect.poll(rows).toEqual(['found-a']);

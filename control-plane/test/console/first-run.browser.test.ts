@@ -43,6 +43,7 @@ test('leads from an empty account to the first credential that an agent fetches,
   await click('Grant');
   await own.page.getByText('The grant is made.').waitFor();
   await own.page.getByRole('radio', { name: 'Node' }).check({ force: true });
+  await own.page.getByText('getCredential("github")').waitFor();
   const [program = '', command = ''] = await own.page.locator('ol pre').allTextContents();
 
   await follow('Home');

@@ -48,12 +48,14 @@ describe('the simulator', () => {
     await button('Simulate').click();
     await shown('Denied');
     await shown(/By the rule “Time window” of of the agent: Mon-Fri 09:00-17:00 Asia\/Tokyo/);
-    expect(await parts()).toEqual([
-      'of the agent of the agent | Mon-Fri 09:00-17:00 Asia/Tokyo | denies',
-      'of all of the credential | Only from Netherlands | would deny, too',
-      'of the agent of the agent | At most 1 use in all (used 0) | allows',
-      'of the agent of the agent | At most 1 request an hour | counts requests',
-    ]);
+    await expect
+      .poll(parts)
+      .toEqual([
+        'of the agent of the agent | Mon-Fri 09:00-17:00 Asia/Tokyo | denies',
+        'of all of the credential | Only from Netherlands | would deny, too',
+        'of the agent of the agent | At most 1 use in all (used 0) | allows',
+        'of the agent of the agent | At most 1 request an hour | counts requests',
+      ]);
     await shown('All of these changes');
     await own.expectSound('simulate-denied');
     const request = new URLSearchParams({ agent: own.agent.id, service: 'github', ip: AMERICAN });
@@ -63,7 +65,7 @@ describe('the simulator', () => {
     await field('Time').fill('2026-11-20T03:30:00');
     await button('Simulate').click();
     await shown('Allowed by the policies');
-    expect(await parts()).toContain('of all of the credential | Only from Netherlands | allows');
+    await expect.poll(parts).toContain('of all of the credential | Only from Netherlands | allows');
     await own.expectSound('simulate-allowed');
     await own.page.goBack();
     await shown('Denied');
@@ -85,7 +87,7 @@ describe('the simulator', () => {
     await field('Credential').fill('github');
     await button('Simulate').click();
     await shown('Denied');
-    expect(await parts()).toEqual(['of the proxy of the proxy | Mon-Fri 09:00-17:00 Asia/Tokyo | denies']);
+    await expect.poll(parts).toEqual(['of the proxy of the proxy | Mon-Fri 09:00-17:00 Asia/Tokyo | denies']);
     await own.page.waitForURL(own.address(`/policies/simulate?proxy=${id}&service=github`));
     await own.page.reload();
     await shown('Denied');
@@ -105,7 +107,7 @@ describe('the simulator', () => {
     await own.open(`/policies/simulate?proxy=${id}&service=asked`);
     await shown('it depends on what the proxy is asked');
     const part = 'reads only of the proxy | Only these requests of proxies: tools get_* /mcp';
-    expect(await parts()).toEqual([`${part} | not known`]);
+    await expect.poll(parts).toEqual([`${part} | not known`]);
     await field('Tool').fill('get_issue');
     await button('Simulate').click();
     await shown('Allowed by the policies');
@@ -113,7 +115,7 @@ describe('the simulator', () => {
     await field('Tool').fill('delete_issue');
     await button('Simulate').click();
     await shown('Denied');
-    expect(await parts()).toEqual([`${part} | denies`]);
+    await expect.poll(parts).toEqual([`${part} | denies`]);
     await own.expectSound('simulate-asked');
   });
 
@@ -243,7 +245,7 @@ describe('the preview', () => {
     await shown('It shows once the rules are filled in.');
     await field('Networks and addresses').fill('193.0.0.0/16, 192.0.2.0/29');
     await shown('It is attached to nothing, so it decides about no request.');
-    expect(await number('would be denied')).toBe('0');
+    await expect.poll(() => number('would be denied')).toBe('0');
     await field('Name of the agent').fill(own.agentName);
     await button('Add the attachment').click();
     await expect.poll(() => number('would be denied')).toBe('3');

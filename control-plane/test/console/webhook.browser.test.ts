@@ -170,6 +170,12 @@ describe('the vault lock', () => {
   const { confirm } = on(own);
   const lock = () => own.page.getByRole('button', { name: 'Lock the vault…' });
   const unlock = () => own.page.getByRole('button', { name: 'Unlock the vault…' });
+  /** Goes from where the window puts the focus to a button of it, and presses it. */
+  const pressInWindow = async (name: string): Promise<void> => {
+    await expect.poll(() => own.page.locator(':focus').textContent()).toBe('Cancel');
+    await own.tabTo(own.button(name));
+    await own.page.keyboard.press('Enter');
+  };
 
   test('stops every agent from Home and is lifted again, by keyboard alone', async () => {
     await storeOn(own.service.pair, 'github', { tokenType: 'PlainText', value: 'a secret of a test' });
@@ -180,8 +186,7 @@ describe('the vault lock', () => {
     const dialog = own.page.getByRole('alertdialog', { name: 'Lock the vault?' });
     await dialog.getByText('each request for a credential is denied').waitFor();
     await own.expectSound('home-lock');
-    await tabTo('Lock');
-    await own.page.keyboard.press('Enter');
+    await pressInWindow('Lock');
     await own.page.getByText('The vault is locked.').waitFor();
     await unlock().waitFor();
     expect((await agent.fetch('github')).json).toMatchObject({ code: 'VAULT_LOCKED' });
@@ -192,19 +197,11 @@ describe('the vault lock', () => {
     await unlock().focus();
     await own.page.keyboard.press('Enter');
     await own.page.getByRole('alertdialog', { name: 'Unlock the vault?' }).waitFor();
-    await tabTo('Unlock');
-    await own.page.keyboard.press('Enter');
+    await pressInWindow('Unlock');
     await own.page.getByText('The vault is unlocked.').waitFor();
     await lock().waitFor();
     expect((await agent.fetch('github')).status).toBe(200);
   });
-
-  const tabTo = async (name: string): Promise<void> => {
-    const wanted = own.page.locator(':focus').and(own.page.getByRole('button', { name, exact: true }));
-    for (let presses = 0; presses < 10 && (await wanted.count()) === 0; presses++)
-      await own.page.keyboard.press('Tab');
-    await expect.poll(() => wanted.count()).toBe(1);
-  };
 
   test('is set by a member, who is shown nothing that they may not do', async () => {
     await own.open('/webhook', await own.sessionOf('member'));

@@ -107,6 +107,7 @@ async function openAccount(
   const { SV_BOOTSTRAP_EMAIL: email = '', SV_BOOTSTRAP_ADMIN_KEY: key = '' } = env;
   const call = clientOf(running.url, { authorization: `Bearer ${key}` });
   const webhook = await startFaultyWebhook(clock);
+  webhook.capabilities.push('proxy', 'http-proxy');
   const post = async (path: string, body?: object): Promise<Answer['json']> => {
     const answer = await call('POST', path, { body });
     if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);

@@ -209,17 +209,31 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     { names: { 'body.proxyId': 'proxy', 'body.serviceName': 'token' }, silent: ['body.call'] },
   ],
 
-  createProxy: {
-    names: { 'body.agentId': 'agent' },
-    says: {
-      'body.name': 'n',
-      'body.upstreamUrl': 'https://mcp.example.com/',
-      'body.upstreamAuthType': 'Token',
-      'body.serviceName': 'github',
-      'body.allowMissing': true,
+  createProxy: [
+    {
+      names: { 'body.agentId': 'agent' },
+      says: {
+        'body.name': 'n',
+        'body.upstreamUrl': 'https://mcp.example.com/',
+        'body.upstreamAuthType': 'Token',
+        'body.serviceName': 'github',
+        'body.allowMissing': true,
+      },
+      silent: ['body.headerTemplates', 'body.region', 'body.service'],
     },
-    silent: ['body.headerTemplates'],
-  },
+    {
+      names: { 'body.agentId': 'agent' },
+      says: {
+        'body.name': 'h',
+        'body.kind': 'http',
+        'body.upstreamUrl': 'https://api.example.com',
+        'body.serviceName': 'github',
+        'body.allowMissing': true,
+        'body.queryTemplates': { key: '${TOKEN}' },
+        'body.redirects': 'follow-without-credential',
+      },
+    },
+  ],
   listReach: [
     {
       names: { 'query.agentId': 'agentWithGrants', 'query.cursor': 'cursor' },
@@ -234,7 +248,16 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   updateProxy: {
     names: { 'path.id': 'proxy', 'body.agentId': 'agent' },
     says: { 'body.name': 'taken' },
-    silent: ['body.upstreamUrl', 'body.serviceName', 'body.allowMissing', 'body.headerTemplates'],
+    silent: [
+      'body.upstreamUrl',
+      'body.serviceName',
+      'body.allowMissing',
+      'body.headerTemplates',
+      'body.queryTemplates',
+      'body.redirects',
+      'body.region',
+      'body.service',
+    ],
   },
   deleteProxy: PROXY,
   revokeProxy: PROXY,

@@ -11,8 +11,8 @@ import { startPlainUpstream } from './plain-upstream.ts';
 export interface ProxiedProcesses {
   readonly pair: Pair;
   readonly door: Door;
-  /** Another proxy to the same upstream. */
-  anotherDoor(): Promise<Door>;
+  /** Another proxy to the same upstream, of MCP unless said otherwise. */
+  anotherDoor(kind?: 'mcp' | 'http'): Promise<Door>;
   stop(): Promise<void>;
 }
 
@@ -24,10 +24,13 @@ export async function startProxiedProcesses(answer: RequestListener): Promise<Pr
   const serviceName = 'upstream';
   const value = randomToken(24);
   await storeCredential(pair.admin, serviceName, { tokenType: 'PlainText', value, allowedHosts: [origin] });
-  const settings = { name: 'p', upstreamUrl, upstreamAuthType: 'Token', serviceName };
-  const anotherDoor = async (): Promise<Door> => {
-    const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', settings);
-    return { url: `${pair.controlPlaneUrl}/api/proxy/mcp`, bearer: key };
+  const settings = { upstreamUrl, upstreamAuthType: 'Token', serviceName };
+  let doors = 0;
+  const anotherDoor: ProxiedProcesses['anotherDoor'] = async (kind = 'mcp') => {
+    const named = { ...settings, kind, name: `p${doors++}` };
+    const { key } = await pair.admin.call<{ key: string }>('POST', '/api/proxies', named);
+    const path = kind === 'mcp' ? '/api/proxy/mcp' : '/api/proxy/http/';
+    return { url: pair.controlPlaneUrl + path, bearer: key };
   };
   return {
     pair,

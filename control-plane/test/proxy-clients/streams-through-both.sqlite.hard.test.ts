@@ -17,13 +17,15 @@ const STREAMS = 64;
 
 let processes: ProxiedProcesses;
 let door: Door;
+let httpDoor: Door;
 let answer: RequestListener;
 beforeAll(async () => {
   processes = await startProxiedProcesses((req, res) => answer(req, res));
   ({ door } = processes);
+  httpDoor = await processes.anotherDoor('http');
   // What is loaded once, by the first few, is no part of what a large answer takes.
   answer = (_req, res) => void pour(res, 100_000);
-  for (let n = 0; n < 10; n += 1) await restLength(await open(door));
+  for (const each of [door, httpDoor]) for (let n = 0; n < 10; n += 1) await restLength(await open(each));
 });
 afterAll(() => processes.stop());
 
@@ -37,9 +39,12 @@ const most = () => ({ controlPlane: memory['control-plane'].most(), webhook: mem
 const below = (megabytes: number) => expect.toSatisfy((taken: number) => taken < megabytes);
 const little = { controlPlane: below(MAX_MB), webhook: below(MAX_MB) };
 
-test('an answer of 100 MB takes less than 30 MB in each program', async () => {
+test.each([
+  ['an MCP server', () => door],
+  ['an HTTP API', () => httpDoor],
+])('an answer of 100 MB of %s takes less than 30 MB in each program', async (_what, through) => {
   answer = (_req, res) => void pour(res, HUNDRED_MB);
-  expect(await restLength(await open(door))).toBeGreaterThanOrEqual(HUNDRED_MB);
+  expect(await restLength(await open(through()))).toBeGreaterThanOrEqual(HUNDRED_MB);
   expect(most()).toEqual(little);
 });
 

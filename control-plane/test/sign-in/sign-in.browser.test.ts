@@ -9,10 +9,11 @@ import { type RedirectTarget, atItsAddress, startRedirectTarget } from '../suppo
 const PASSWORD = 'a long enough password';
 
 const own = usePage();
-const { heading, press } = own;
+const { heading, press, tabTo } = own;
 
-/** Types into the fields in their order, from where the page has put the focus, and sends the form. */
+/** Types into the fields in their order, from where the page puts the focus, and sends the form. */
 async function fillByKeyboard(...texts: readonly string[]): Promise<void> {
+  await own.page.locator('input:focus').waitFor();
   for (const [index, text] of texts.entries()) {
     if (index > 0) await own.page.keyboard.press('Tab');
     await own.page.keyboard.type(text);
@@ -20,14 +21,9 @@ async function fillByKeyboard(...texts: readonly string[]): Promise<void> {
   await press('Enter');
 }
 
-async function tabTo(name: string): Promise<void> {
-  const wanted = own.page
-    .locator(':focus')
-    .and(own.page.getByRole('button', { name }).or(own.page.getByRole('link', { name })));
-  for (let presses = 0; presses < 10 && (await wanted.count()) === 0; presses++)
-    await own.page.keyboard.press('Tab');
-  await expect.poll(() => wanted.count()).toBe(1);
-}
+const button = (name: string) => own.page.getByRole('button', { name });
+/** That leads to the identity provider. */
+const signInAt = () => own.page.getByRole('link', { name: 'Sign in at' });
 
 describe('by password', () => {
   let service: ManagementService;
@@ -40,7 +36,7 @@ describe('by password', () => {
 
   test('an owner sets a password, signs out and in, and approves a CLI login with the keyboard alone', async () => {
     await own.page.goto(service.running.ownerLink ?? '');
-    await tabTo('Sign in and set a password');
+    await tabTo(button('Sign in and set a password'));
     await press('Enter');
     await fillByKeyboard(PASSWORD, `${PASSWORD}!`);
     await expect.poll(() => own.page.getByRole('alert').textContent()).toContain('differ');
@@ -51,7 +47,7 @@ describe('by password', () => {
     expect(own.page.url()).toBe(at('/'));
 
     await own.page.goto(at('/login'));
-    await tabTo('Sign out');
+    await tabTo(button('Sign out'));
     await press('Enter');
     expect(await heading()).toBe('Sign in');
     await fillByKeyboard('owner@example.org', 'not the password');
@@ -63,7 +59,7 @@ describe('by password', () => {
     await fillByKeyboard('owner@example.org', PASSWORD);
     expect(await heading()).toBe('Sign in the command line?');
     await expect.poll(() => own.page.locator('.fingerprint').textContent()).toBe(login.userCode);
-    await tabTo('Allow');
+    await tabTo(button('Allow'));
     await press('Enter');
     expect(await heading()).toBe('Paste this code');
     await expectSignedIn(service, login, (await own.page.locator('.value').textContent()) ?? '');
@@ -96,16 +92,16 @@ describe('at an identity provider', () => {
     const login = await beginLogin(service, { client: 'svault', redirectUri: client.redirectUri });
     await own.page.goto(login.authorizeUrl);
     provider.signsIn = undefined;
-    await tabTo('Sign in at');
+    await tabTo(signInAt());
     await press('Enter');
     expect(await heading()).toBe('You are not signed in');
 
     provider.signsIn = 'owner-sub';
     await own.page.goto(login.authorizeUrl);
-    await tabTo('Sign in at');
+    await tabTo(signInAt());
     await press('Enter');
     expect(await heading()).toBe('Sign in the command line?');
-    await tabTo('Allow');
+    await tabTo(button('Allow'));
     await press('Enter');
     expect(await heading()).toBe('Back to the terminal');
     const answer = client.arrivals[0]?.searchParams;

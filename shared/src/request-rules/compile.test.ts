@@ -57,6 +57,21 @@ describe('decide', () => {
     expect(rules.decide(request({ target: '/files/' }))).not.toHaveProperty('listsTools');
   });
 
+  it('denies a header that names a second resource, or another path in whatever spelling', () => {
+    const rules = compileRequestRules([{ methods: ['PUT', 'COPY'], paths: ['/mine/**'] }]);
+    const decide = (method: string, name: string) =>
+      rules.decide(request({ method, target: '/mine/a', fields: [[name, '/theirs/b']] }));
+    expect(decide('PUT', 'x-amz-meta-source')).toMatchObject({ allowed: true });
+    for (const name of [
+      'X-Amz-Copy-Source',
+      'x-ms-copy-source',
+      'Destination',
+      'X.Original.URL',
+      'x!rewrite_url',
+    ])
+      expect([name, decide('COPY', name)]).toEqual([name, { allowed: false, reason: 'path_override' }]);
+  });
+
   it('cuts a tool that it names to 256 characters', () => {
     const verdict = compileRequestRules(RULES).decide(callOf(`get_${'a'.repeat(1000)}`));
     expect(verdict.tool).toHaveLength(256);
@@ -148,6 +163,13 @@ describe('decide', () => {
       for (const body of bodies)
         rules.decide(request({ method: 'POST', fields: [['content-type', type]], body: utf8(body) }));
     }
+    rules.decide(
+      request({
+        method: 'POST',
+        fields: [['content-type', `urlencoded;${'charset'.repeat(100_000)}`]],
+        body: utf8('a'),
+      }),
+    );
     const numbers = callOf('get_issue', { repo: 7, digits: '1'.repeat(1_000_000) });
     expect(compileRequestRules(RULES).decide(numbers).allowed).toBe(true);
   });

@@ -53,6 +53,8 @@ interface HttpRule extends Place {
 }
 
 interface McpRule extends Place {
+  /** Patterns of their names. */
+  readonly tools: readonly string[];
   readonly allowsTool: Matches;
   /** Of JSON-RPC, but for `tools/call`. */
   readonly allowsMcp: Matches;
@@ -85,7 +87,7 @@ export function compileRequestRules(rules: readonly RequestRule[]): RequestRules
         segments: readPath(target.split('?', 1)[0] ?? ''),
       };
       const there = compiled.mcp.filter((rule) => pathOf(rule, destination) !== undefined);
-      return (name) => there.some((rule) => rule.allowsTool(name));
+      return anyOfMany(there.flatMap(({ tools }) => tools));
     },
   };
 }
@@ -107,7 +109,7 @@ function decide({ http, mcp }: CompiledRules, request: HttpRequest): RequestVerd
     if (WITHOUT_MESSAGE.has(method) && body.byteLength === 0)
       return { allowed: true, path, listsTools: true };
     if (method !== 'POST') return NOT_ALLOWED;
-    ({ message } = reading);
+    message ??= reading.message;
     // Behind a match as well, so that the order of the rules does not decide whether an ambiguity is met.
     if (allowsMessage(rule, message)) match ??= path;
   }
@@ -126,9 +128,12 @@ const httpRule = (rule: RuleOf<'methods'>): HttpRule => ({
 
 function mcpRule(rule: RuleOf<'tools'> | RuleOf<'mcp'>): McpRule {
   const allowsMcp = anyOf([...HANDSHAKE, ...('mcp' in rule ? rule.mcp : [])]);
+  const named = 'tools' in rule ? rule.tools : [];
+  const tools = allowsMcp(CALL_TOOL) ? ['*'] : named;
   return {
     ...placeOf(rule),
-    allowsTool: allowsMcp(CALL_TOOL) ? () => true : anyOf('tools' in rule ? rule.tools : []),
+    tools,
+    allowsTool: anyOf(tools),
     allowsMcp,
     arguments: Object.entries(('arguments' in rule && rule.arguments) || {}).map(([pointer, values]) => ({
       tokens: pointerTokens(pointer),
@@ -178,8 +183,20 @@ function allowsMessage(rule: McpRule, message: McpMessage): boolean {
 
 function anyOf(patterns: readonly string[]): Matches {
   const matchers = patterns.map(matcherOf);
+  const [only] = matchers;
+  if (only !== undefined && matchers.length === 1) return only;
   return (text) => matchers.some((matches) => matches(text));
 }
+
+/** As {@link anyOf}, by the parts before their first `*`: what a name takes hardly grows with the patterns. */
+function anyOfMany(patterns: readonly string[]): Matches {
+  const byHead = Map.groupBy(patterns, headOf);
+  const matchers = new Map([...byHead].map(([head, those]) => [head, anyOf([...new Set(those)])]));
+  const lengths = [...new Set([...matchers.keys()].map((head) => head.length))];
+  return (text) => lengths.some((length) => matchers.get(text.slice(0, length))?.(text) === true);
+}
+
+const headOf = (pattern: string): string => pattern.split('*', 1)[0] ?? '';
 
 /** A test for a name, in which `*` is any characters, in time linear to it for each of the pattern's parts. */
 function matcherOf(pattern: string): Matches {

@@ -39,6 +39,14 @@ const PATH_OVERRIDES: ReadonlySet<string> = new Set([
   'x-script-name',
   'script-name',
   'path-info',
+  // Of a second resource, with which no rule is compared: what a copy is made of, or goes to (RFC 4918 section 10.3).
+  'destination',
+  'x-amz-copy-source',
+  'x-amz-rename-source',
+  'x-copy-from',
+  'x-goog-copy-source',
+  'x-ms-copy-source',
+  'x-ms-rename-source',
 ]);
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
@@ -133,7 +141,8 @@ function isMethodOverride(name: string): boolean {
 
 /** In these an ASCII name is the bytes that it is in UTF-8, the default of forms and JSON. */
 const ASCII_CHARSET = /^(?:utf-?8|us-ascii|iso-8859-1)$/;
-const CHARSET_PARAMETERS = /charset[^=]*=\s*["']?([^\s"';,]*)/g;
+/** Up to the next one where it has no value, so that the time is linear. */
+const CHARSET_PARAMETERS = /charset(?:(?!charset)[^=])*=\s*["']?([^\s"';,]*)/g;
 
 /**
  * Frameworks take a POST for the method that a parameter of its body names. A `Content-Type` may have the word for one

@@ -26,6 +26,7 @@ export {
   versionSchema,
 } from './members.ts';
 export { allowedHostFor, isAllowedDestination, isAllowedHost } from '../allowed-hosts.ts';
+export { awsScope } from '../aws-scope.ts';
 export {
   allowedHeadersSchema,
   allowedHostsSchema,

@@ -43,6 +43,18 @@ export function fieldValues(headers: HeaderPairs, lowerCaseName: string): string
   return values;
 }
 
+/** The values of each field, as {@link fieldValues} has them, by names in lower case. */
+export function fieldsByName(headers: HeaderPairs): ReadonlyMap<string, readonly string[]> {
+  const fields = new Map<string, string[]>();
+  for (const [received, value] of headers) {
+    const name = received.toLowerCase();
+    const former = fields.get(name);
+    if (former === undefined) fields.set(name, [trimField(value)]);
+    else former.push(trimField(value));
+  }
+  return fields;
+}
+
 /** A loop, since a regular expression would backtrack over runs of inner spaces. */
 function trimField(value: string): string {
   let start = 0;

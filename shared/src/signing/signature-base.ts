@@ -1,4 +1,4 @@
-import { type SignedMessage, fieldValues } from './message.ts';
+import { type SignedMessage, fieldsByName } from './message.ts';
 import { SignatureRefused } from './signature-refused.ts';
 
 /** Every signed request covers these (PROTOCOL.md section 3). */
@@ -28,12 +28,18 @@ export function signatureBase(
   components: readonly string[],
   signatureParams: string,
 ): string {
-  const lines = components.map((component) => `"${component}": ${componentValue(message, component)}`);
+  // Once for all: an agent's request to an HTTP API may have thousands of fields, all of them covered.
+  const read = { ...message, fields: fieldsByName(message.headers) };
+  const lines = components.map((component) => `"${component}": ${componentValue(read, component)}`);
   lines.push(`"@signature-params": ${signatureParams}`);
   return lines.join('\n');
 }
 
-function componentValue(message: SignedMessage, component: string): string {
+interface ReadMessage extends SignedMessage {
+  readonly fields: ReturnType<typeof fieldsByName>;
+}
+
+function componentValue(message: ReadMessage, component: string): string {
   switch (component) {
     case '@method':
       return inTarget(message.method);
@@ -45,13 +51,13 @@ function componentValue(message: SignedMessage, component: string): string {
       // RFC 9421 section 2.2.7: an absent query is a lone question mark.
       return message.query === '' ? '?' : inTarget(message.query);
     default:
-      return onlyFieldValue(message, component);
+      return onlyFieldValue(message.fields, component);
   }
 }
 
-function onlyFieldValue(message: SignedMessage, component: string): string {
+function onlyFieldValue(fields: ReadMessage['fields'], component: string): string {
   if (!FIELD_NAME.test(component)) throw new SignatureRefused('component_unknown');
-  const [value, ...others] = fieldValues(message.headers, component);
+  const [value, ...others] = fields.get(component) ?? [];
   if (value === undefined) throw new SignatureRefused('field_missing');
   if (others.length > 0) throw new SignatureRefused('field_repeated');
   if (!LINE_SAFE.test(value)) throw new SignatureRefused('field_value');

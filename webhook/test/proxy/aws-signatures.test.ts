@@ -297,6 +297,12 @@ describe('the record decides', () => {
       (await reached({ method: 'PUT', target: '/bucket/k', body, covered: chunked })).signature.holds,
     ).toBe(true);
     expect(await refused({ target: '/other/k' })).toEqual([403, 'REQUEST_NOT_ALLOWED', 'rule']);
+    const copy = { covered: { 'x-amz-copy-source': '/other/k' } };
+    expect(await refused({ method: 'PUT', target: '/bucket/k', ...copy })).toEqual([
+      403,
+      'REQUEST_NOT_ALLOWED',
+      'path_override',
+    ]);
     expect(await refused({ method: 'DELETE', target: '/bucket/k' })).toEqual([
       403,
       'REQUEST_NOT_ALLOWED',

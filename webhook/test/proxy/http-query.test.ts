@@ -62,6 +62,8 @@ describe('the parameter', () => {
     ['/maps?', `/v1/maps?key=${ENCODED}`],
     ["/maps?a='b'&c", `/v1/maps?a='b'&c&key=${ENCODED}`],
     ['?a=key', `/v1?a=key&key=${ENCODED}`],
+    ['/maps?text=?', `/v1/maps?text=?&key=${ENCODED}`],
+    ['??', `/v1??&key=${ENCODED}`],
     ['/key=x?KEY=1&key2=2&xkey=3', `/v1/key=x?KEY=1&key2=2&xkey=3&key=${ENCODED}`],
   ])('is put behind the query of %j', async (target, expected) => {
     expect(await asked(target)).toBe(expected);
@@ -139,6 +141,7 @@ describe('the credential', () => {
     ['as a form has it', String(new URLSearchParams({ key: SECRET })).slice('key='.length)],
     ['in small triplets', ENCODED.toLowerCase()],
     ['encoded throughout', Buffer.from(SECRET).toString('hex').replaceAll(/../g, '%$&')],
+    ['encoded once more', encodeURIComponent(`/v1/maps?key=${ENCODED}`)],
     ['in base64', Buffer.from(`u:${SECRET}`).toString('base64')],
   ])('that the upstream writes into an address %s does not come back', async (_form, text) => {
     answer = (_req, res) =>

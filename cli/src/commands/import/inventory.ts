@@ -53,7 +53,10 @@ export async function inventory(
     found.push(...withOrigins(parsed.findings, source, file));
   }
   if (skipped > 0)
-    say(invocation, `${skipped} values are left out: placeholders, references, or no secrets by their names`);
+    say(
+      invocation,
+      `${skipped === 1 ? '1 value is' : `${skipped} values are`} left out: placeholders, references, or no secrets by their names`,
+    );
   if (openToOthers.length > 0)
     say(
       invocation,

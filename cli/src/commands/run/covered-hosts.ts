@@ -38,11 +38,15 @@ const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 export const authorityText = ({ hostname, port }: Authority): string =>
   `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
 
-/** The host and port of a CONNECT, in the form that URLs have. @returns undefined where it is neither */
-export function authorityFrom(text: string, defaultPort?: number): Authority | undefined {
-  if (!/^[^\s/?#@\\]+$/.test(text) || (defaultPort === undefined && !/:\d+$/.test(text))) return undefined;
-  const url = URL.parse(`http://${text}`);
-  return url === null ? undefined : authorityOf(url, defaultPort ?? DEFAULT_PORTS.http);
+/**
+ * The host and port of a CONNECT, in the form that URLs have.
+ * @param scheme of an address, whose port may be missing
+ * @returns undefined where it is neither
+ */
+export function authorityFrom(text: string, scheme?: CoveredHost['scheme']): Authority | undefined {
+  if (!/^[^\s/?#@\\]+$/.test(text) || (scheme === undefined && !/:\d+$/.test(text))) return undefined;
+  const url = URL.parse(`${scheme ?? 'http'}://${text}`);
+  return url === null ? undefined : authorityOf(url, DEFAULT_PORTS[scheme ?? 'http']);
 }
 
 const authorityOf = ({ hostname, port }: URL, defaultPort: number): Authority => ({

@@ -116,6 +116,6 @@ function noteDenial(answer: IncomingMessage, { hostname }: CoveredHost, tally: T
     const text = Buffer.concat(chunks).toString();
     const code = /"code":"([A-Z_]{3,64})"/.exec(text)?.[1];
     if (code !== undefined && text.includes(`"requestId":"${String(requestId)}"`))
-      tally.refused(hostname, code);
+      tally.refused(hostname, `${code} (svault explain ${code})`);
   });
 }

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { CertificateAuthority } from './certificate-authority.ts';
 import { type CoveredHost, authorityFrom, authorityText } from './covered-hosts.ts';
 import { createCoveredRequests } from './covered-request.ts';
-import { UNAUTHENTICATED, refuseConnect, sendRefusal } from './refusal.ts';
+import { REASONS, type Refusal, UNAUTHENTICATED, endWith, refuseConnect, sendRefusal } from './refusal.ts';
 import { createStraightConnections } from './straight.ts';
 import type { Tally } from './tally.ts';
 
@@ -19,6 +19,8 @@ export interface LocalProxy {
   close(): Promise<void>;
 }
 
+/** Of connections that have not shown the password: the oldest makes room, so that no other user keeps the program out. */
+const MAX_STRANGERS = 100;
 /** More than a program opens, and few enough for a process's descriptors, of which each may take two. */
 const MAX_CONNECTIONS = 500;
 /** As much as the webhook takes (PROTOCOL.md section 5.8), with what is not sent on. */
@@ -50,9 +52,9 @@ export async function startLocalProxy(options: {
   readonly only: boolean;
   readonly tally: Tally;
 }): Promise<LocalProxy> {
-  const { hosts, authority } = options;
+  const { hosts, authority, tally } = options;
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  const isAuthorized = createPasswordCheck(password);
+  const knowsPassword = createPasswordCheck(password);
   const covered = createCoveredRequests(options);
   const straight = createStraightConnections({ ...options, ownPort: () => port });
   const servers = new Map<CoveredHost, Promise<Server>>();
@@ -64,10 +66,18 @@ export async function startLocalProxy(options: {
     return known;
   };
 
+  const strangers = new Set<Socket>();
+  const isAuthorized = (req: IncomingMessage): boolean => {
+    if (!knowsPassword(req)) return false;
+    strangers.delete(req.socket);
+    return true;
+  };
+
   function onRequest(...[req, res]: Parameters<RequestListener>): void {
     if (!isAuthorized(req)) return sendRefusal(res, UNAUTHENTICATED);
-    const [, place = '', path = ''] = /^http:\/\/([^/?#]*)(.*)$/i.exec(req.url ?? '') ?? [];
-    const target = authorityFrom(place, 80);
+    const [, secure, place = '', path = ''] = /^http(s?):\/\/([^/?#]*)(.*)$/i.exec(req.url ?? '') ?? [];
+    const scheme = secure ? 'https' : 'http';
+    const target = authorityFrom(place, scheme);
     if (target === undefined)
       return sendRefusal(res, {
         status: 400,
@@ -76,9 +86,17 @@ export async function startLocalProxy(options: {
       });
     const host = hosts.get(authorityText(target));
     const origin = path.startsWith('/') ? path : `/${path}`;
-    if (host?.scheme !== 'http') return straight.send(target, origin, req, res);
-    req.url = origin;
-    covered.send(host, req, res);
+    // Some clients ask a proxy for https:// addresses too. Nothing of this leaves the machine without TLS.
+    if (host?.scheme === scheme) {
+      req.url = origin;
+      return covered.send(host, req, res);
+    }
+    // Here it would be svault that verifies the host, and not the program.
+    if (scheme === 'https') {
+      tally.refused(target.hostname, REASONS.TUNNEL_REQUIRED);
+      return sendRefusal(res, NO_TUNNEL);
+    }
+    straight.send(target, origin, req, res);
   }
 
   function onConnect(req: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -105,7 +123,10 @@ export async function startLocalProxy(options: {
   const open = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     open.add(socket);
-    socket.once('close', () => open.delete(socket));
+    strangers.add(socket);
+    const [oldest] = strangers;
+    if (strangers.size > MAX_STRANGERS) oldest?.destroy();
+    socket.once('close', () => [open, strangers].forEach((sockets) => sockets.delete(socket)));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -121,6 +142,13 @@ export async function startLocalProxy(options: {
     },
   };
 }
+
+const NO_TUNNEL: Refusal = {
+  status: 400,
+  code: 'TUNNEL_REQUIRED',
+  error:
+    'This client asks its proxy for an https:// address without CONNECT, which works for covered hosts alone. Newer versions of it may use CONNECT.',
+};
 
 /** Compares in a time that says nothing about the password (RFC 7617). */
 function createPasswordCheck(password: string): (req: IncomingMessage) => boolean {
@@ -150,5 +178,5 @@ async function createInnerServer(
 function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+  endWith(socket, `HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
 }

@@ -12,6 +12,7 @@ export interface Refusal {
 export const REASONS = {
   INVALID_REQUEST: 'not a request that a proxy takes',
   PROXY_AUTHENTICATION_REQUIRED: 'without the password of this run',
+  TUNNEL_REQUIRED: 'an https:// address without CONNECT',
   HOST_NOT_COVERED: 'no proxy covers it',
   PATH_NOT_COVERED: 'not below the base of a proxy',
   UPGRADE_NOT_SUPPORTED: 'an upgrade, such as to WebSocket',
@@ -32,20 +33,33 @@ export const UNAUTHENTICATED: Refusal = {
 const bodyOf = ({ error, code }: Refusal): string => JSON.stringify({ error, code });
 
 export function sendRefusal(res: ServerResponse, refusal: Refusal): void {
+  const body = bodyOf(refusal);
+  // The rest of a body is taken all the same: a client that could not send it would not read why. Not of strangers.
   res.req.resume();
   res.writeHead(refusal.status, {
     'content-type': 'application/json',
-    connection: 'close',
-    ...(refusal.status === 407 && { 'proxy-authenticate': CHALLENGE }),
+    'content-length': Buffer.byteLength(body),
+    ...(refusal.status === 407 && { 'proxy-authenticate': CHALLENGE, connection: 'close' }),
   });
-  res.end(bodyOf(refusal));
+  res.end(body);
 }
 
 /** For a CONNECT, which has no response to write. */
 export function refuseConnect(socket: Duplex, refusal: Refusal): void {
   const body = bodyOf(refusal);
   const challenge = refusal.status === 407 ? `Proxy-Authenticate: ${CHALLENGE}\r\n` : '';
-  socket.end(
+  endWith(
+    socket,
     `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${challenge}Connection: close\r\n\r\n${body}`,
   );
+}
+
+/** Until then the other side can read the answer, which its own bytes would cut off. */
+const LINGER_MS = 2_000;
+
+/** Writes a last answer. The other side may leave its half open for ever, and the socket is closed all the same. */
+export function endWith(socket: Duplex, answer: string): void {
+  socket.end(answer);
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { failed } from '../../failure.ts';
+import { isOfNobodyElse } from '../../private-cache-folder.ts';
+import { systemReason } from '../../system-reason.ts';
 
 /** Files of one run, which are gone after it, however svault ends. */
 export interface RunFolder {
@@ -29,9 +32,12 @@ for second in 1 2 3 4 5; do
 done
 kill -KILL "$pid"`;
 
-/** Makes a folder that only this user may read, and starts what removes it. */
+/**
+ * Makes a folder that only this user may read, and starts what removes it.
+ * @throws Failure failed where it cannot be made, or another user could put one with other certificates in its place
+ */
 export function makeRunFolder(): RunFolder {
-  const path = mkdtempSync(join(tmpdir(), 'svault-run-'));
+  const path = newFolderIn(tmpdir());
   const watcher = spawn('/bin/sh', ['-c', WATCHER, 'svault-run', path], {
     // A session of its own.
     detached: true,
@@ -54,4 +60,18 @@ export function makeRunFolder(): RunFolder {
       watcher.stdin.end();
     },
   };
+}
+
+function newFolderIn(parent: string): string {
+  try {
+    // Windows has no such owners.
+    if (process.getuid === undefined || isOfNobodyElse(statSync(parent)))
+      return mkdtempSync(join(parent, 'svault-run-'));
+  } catch (error) {
+    throw failed(
+      `the files of a run cannot be kept in ${parent}: ${systemReason(error)}. Set TMPDIR to a folder of yours`,
+      error,
+    );
+  }
+  throw failed(`other users can exchange files in ${parent}: set TMPDIR to a folder of yours`);
 }

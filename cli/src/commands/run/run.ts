@@ -33,8 +33,9 @@ export const run: Run<[readonly string[]], RunOptions> = async (
   const authority = await createCertificateAuthority(secure.map(({ hostname }) => hostname));
   const tally = createTally();
   const { baseUrl } = client.login.context;
-  const local = await startLocalProxy({ hosts, authority, baseUrl, only, tally });
   const folder = makeRunFolder();
+  const local = await startLocalProxy({ hosts, authority, baseUrl, only, tally });
+  let hasStarted = false;
   let code: number;
   try {
     const { pem } = authority;
@@ -42,17 +43,23 @@ export const run: Run<[readonly string[]], RunOptions> = async (
       ...{ proxyUrl: local.url, authority: pem, placeholders: placeholder },
       write: folder.write,
     });
-    code = await runCommand(invocation, { command, args, env, onStart: folder.watch });
+    const onStart = (pid: number): void => {
+      hasStarted = true;
+      folder.watch(pid);
+    };
+    code = await runCommand(invocation, { command, args, env, onStart });
   } finally {
     folder.remove();
     await local.close();
   }
-  if (!quiet) sumUp(invocation, tally.lines());
+  if (hasStarted && !quiet) sumUp(invocation, tally.lines());
   throw new CommandEnded(code);
 };
 
 function sumUp(invocation: Invocation, lines: readonly string[]): void {
-  for (const line of lines) say(invocation, `svault run: ${line}`);
+  // All there is to see of a program that does not know the variables.
+  const all = lines.length > 0 ? lines : ['no request came through the local proxy'];
+  for (const line of all) say(invocation, `svault run: ${line}`);
 }
 
 /** POSIX.1-2017, base definitions 8.1 and 3.235. @throws Failure usage */

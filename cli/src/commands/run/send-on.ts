@@ -27,14 +27,19 @@ export function sendOn(req: IncomingMessage, res: ServerResponse, onward: Onward
       pipeline(answer, res, () => undefined);
     });
     call.once('error', (error: NodeJS.ErrnoException) => {
-      if (res.headersSent) return void res.destroy();
+      if (res.headersSent || res.destroyed) return void res.destroy();
       // A kept connection that the other side had just closed. Nothing was answered, and a request without a body is still whole.
       const isStale = call.reusedSocket && error.code === 'ECONNRESET' && !isSecond;
       if (isStale && framing.length === 0 && IDEMPOTENT.has(method)) send(true).end();
-      else if (!res.destroyed) failed(error);
+      else failed(error);
     });
     res.once('close', () => {
       if (!res.writableFinished) call.destroy();
+    });
+    // Where the answer came before the end of the body: a client that reads nothing until it has sent all of it would wait for ever.
+    call.once('close', () => {
+      req.unpipe(call);
+      req.resume();
     });
     return call;
   };

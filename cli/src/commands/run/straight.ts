@@ -74,6 +74,8 @@ export function createStraightConnections(options: {
       };
       if (only) return refuse(notCovered(authority));
       const socket = connect({ host, port, noDelay: true });
+      // Also before there is a call that would hear of it.
+      res.once('close', () => socket.destroy());
       void connected(socket, authority).then((refusal) => {
         if (refusal !== undefined) {
           socket.destroy();

@@ -10,7 +10,7 @@ test('hosts are counted by what became of their requests, and nothing is said wh
   expect(tally.lines()).toEqual([
     '2 requests to api.example.com with the credential github',
     '1 connection straight to pypi.org',
-    '1 refused to api.example.com: POLICY_DENIED',
+    '1 request to api.example.com refused: POLICY_DENIED',
   ]);
 });
 

@@ -15,21 +15,23 @@ const MAX_LINES = 100;
 export function createTally(): Tally {
   const newGroup = (): Map<string, number> => new Map();
   const groups = { called: newGroup(), straight: newGroup(), refused: newGroup() };
-  const count = (group: Map<string, number>, text: string): void => {
-    const counted = group.has(text) || group.size < MAX_LINES ? text : 'to other hosts';
+  const count = (group: Map<string, number>, text: string, summedUp = 'to other hosts'): void => {
+    const counted = group.has(text) || group.size < MAX_LINES ? text : summedUp;
     group.set(counted, (group.get(counted) ?? 0) + 1);
   };
   return {
     called: (host, credential) => count(groups.called, `to ${host} with the credential ${credential}`),
     straight: (host) => count(groups.straight, `straight to ${host}`),
-    refused: (host, why) => count(groups.refused, `to ${host}: ${why}`),
+    refused: (host, why) => count(groups.refused, `to ${host} refused: ${why}`, 'to other hosts refused'),
     lines: () => [
-      ...linesOf(groups.called, (times) => (times === 1 ? '1 request' : `${times} requests`)),
+      ...linesOf(groups.called, requests),
       ...linesOf(groups.straight, (times) => (times === 1 ? '1 connection' : `${times} connections`)),
-      ...linesOf(groups.refused, (times) => `${times} refused`),
+      ...linesOf(groups.refused, requests),
     ],
   };
 }
+
+const requests = (times: number): string => (times === 1 ? '1 request' : `${times} requests`);
 
 const linesOf = (group: ReadonlyMap<string, number>, counted: (times: number) => string): readonly string[] =>
   [...group].map(([text, times]) => `${counted(times)} ${text}`);

@@ -3,9 +3,11 @@ import type { Check } from '../../check/check.ts';
 import { eachVariant } from '../../check/each-variant.ts';
 import { expectThat } from '../../check/expect.ts';
 import type { ProxiedCall } from '../../check/tools.ts';
+import type { Answer } from '../../http/client.ts';
 import { text } from '../../http/read-answer.ts';
 import { expectSigned, setUpSigned } from '../../upstream/aws-setup.ts';
 import { expectUncalled, received } from '../../upstream/proxy-setup.ts';
+import type { UpstreamCall } from '../../upstream/upstream.ts';
 
 const CLAIMS = ['storage', 'store', 'proxy', 'http-proxy', 'aws-sigv4'] as const;
 
@@ -63,6 +65,19 @@ const LEGAL: Readonly<Record<string, Framed & { readonly sums?: HeaderPairs; rea
       [OTHER_SUM, 'uU0nuZNNPgilLlLX2n2r=='],
     ],
   },
+  'two checksums in another order': {
+    body: `${CHUNKS}0\r\n${OTHER_SUM}:uU0nuZNNPgilLlLX2n2r==\r\n${SUM}:DUoRhQ==\r\n\r\n`,
+    trailer: `${SUM},${OTHER_SUM}`,
+    sums: [
+      [SUM, 'DUoRhQ=='],
+      [OTHER_SUM, 'uU0nuZNNPgilLlLX2n2r=='],
+    ],
+  },
+  'a trailer whose name is in capitals': {
+    body: SUMMED.replace(SUM, SUM.toUpperCase()),
+    trailer: SUM,
+    sums: [[SUM, 'DUoRhQ==']],
+  },
   'signed chunks': {
     body: `b${SIGNATURE}\r\n${WHOLE}\r\n0${SIGNATURE}\r\n\r\n`,
     form: 'AWS4-HMAC-SHA256-PAYLOAD',
@@ -108,6 +123,28 @@ const ILLEGAL: Readonly<Record<string, Framed>> = {
   'a form of events': { body: CHUNKS + END, form: 'AWS4-HMAC-SHA256-EVENTS' },
 };
 
+/** @param expected what is left of `content-encoding`, and the checksums, none where there are none */
+function expectUnframed(
+  answer: Answer,
+  call: UpstreamCall,
+  { sums, leaves }: { readonly sums: HeaderPairs; readonly leaves: string },
+): void {
+  const body = Buffer.from(call.body).toString();
+  expectThat(body === WHOLE, answer, `the body ${WHOLE}, not ${JSON.stringify(body)}`);
+  const coding = received(call, 'content-encoding').join();
+  expectThat(coding === leaves, answer, `"content-encoding: ${leaves}", not ${coding}`);
+  for (const name of [SUM, OTHER_SUM]) {
+    const expected = sums.find(([each]) => each === name)?.[1] ?? '';
+    const sum = received(call, name).join();
+    expectThat(sum === expected, answer, `"${name}: ${expected}", not ${sum}`);
+  }
+  for (const [name, value] of NOT_OF_FRAMING)
+    expectThat(received(call, name).join() === value, answer, `"${name}: ${value}" at the upstream`);
+  const ofFraming = ['x-amz-decoded-content-length', 'x-amz-trailer', 'x-amz-trailer-signature'];
+  const stray = ofFraming.find((name) => received(call, name).length > 0);
+  expectThat(stray === undefined, answer, `no "${stray}" at the upstream`);
+}
+
 /** Protocol section 5.9: bodies whose parts an agent's client signs, and the rules of a record. */
 export const AWS_CHUNKED_CHECKS: readonly Check[] = [
   {
@@ -117,22 +154,13 @@ export const AWS_CHUNKED_CHECKS: readonly Check[] = [
     claims: CLAIMS,
     run: async (tools) => {
       const api = await setUpSigned(tools);
-      await eachVariant(LEGAL, async ({ sums = [], leaves, ...how }) => {
-        const { answer, call } = await expectSigned(api, '/bucket/key', framed(how));
-        const body = Buffer.from(call.body).toString();
-        expectThat(body === WHOLE, answer, `the body ${WHOLE}, not ${JSON.stringify(body)}`);
-        const coding = received(call, 'content-encoding').join();
-        expectThat(coding === (leaves ?? ''), answer, `"content-encoding: ${leaves ?? ''}", not ${coding}`);
-        for (const name of [SUM, OTHER_SUM]) {
-          const expected = sums.find(([each]) => each === name)?.[1] ?? '';
-          const sum = received(call, name).join();
-          expectThat(sum === expected, answer, `"${name}: ${expected}", not ${sum}`);
+      await eachVariant(LEGAL, async ({ sums = [], leaves = '', ...how }) => {
+        const { headers: names = [], ...sent } = framed(how);
+        const inCapitals = names.map(([name, value]) => [name.toUpperCase(), value] as const);
+        for (const headers of [names, inCapitals]) {
+          const { answer, call } = await expectSigned(api, '/bucket/key', { ...sent, headers });
+          expectUnframed(answer, call, { sums, leaves });
         }
-        for (const [name, value] of NOT_OF_FRAMING)
-          expectThat(received(call, name).join() === value, answer, `"${name}: ${value}" at the upstream`);
-        const ofFraming = ['x-amz-decoded-content-length', 'x-amz-trailer', 'x-amz-trailer-signature'];
-        const stray = ofFraming.find((name) => received(call, name).length > 0);
-        expectThat(stray === undefined, answer, `no "${stray}" at the upstream`);
       });
     },
   },

@@ -94,7 +94,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
     requirements: ['AWS-14', 'HTP-18'],
     claims: CLAIMS,
     run: async (tools) => {
-      const api = await setUpSigned(tools, { headerTemplates: { 'x-amz-expected-owner': '1234' } });
+      const api = await setUpSigned(tools, { headerTemplates: { 'X-Amz-Expected-Owner': '1234' } });
       const headers = [
         ['x-amz-meta-note', 'two  spaces, "and" more'],
         ['x-amz-target', 'Service_2026.Operation'],
@@ -160,9 +160,12 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
     claims: CLAIMS,
     run: async (tools) => {
       const api = await setUpSigned(tools);
-      const { answer, call } = await expectSigned(api, '/bucket', { headers: OF_A_CLIENT });
-      for (const [name, stray] of OF_A_CLIENT)
-        expectThat(!received(call, name).includes(stray), answer, `no "${name}: ${stray}" at the upstream`);
+      const inCapitals = OF_A_CLIENT.map(([name, value]) => [name.toUpperCase(), value] as const);
+      for (const headers of [OF_A_CLIENT, inCapitals]) {
+        const { answer, call } = await expectSigned(api, '/bucket', { headers });
+        for (const [name, stray] of OF_A_CLIENT)
+          expectThat(!received(call, name).includes(stray), answer, `no "${name}: ${stray}" at the upstream`);
+      }
     },
   },
   {

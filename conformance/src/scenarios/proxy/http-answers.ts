@@ -17,6 +17,8 @@ const VALIDATORS = {
 
 /** Addresses that would mean another one to whoever asked the base. */
 const NAMES_THERE = { location: '/b', 'content-location': '/file', link: '</2>; rel="next"' };
+/** They resemble those. */
+const OTHERS_THERE = { 'x-there': 'yes', 'x-location': 'there', links: '2' };
 
 const redirectTo =
   (location: string, status = 302): UpstreamAnswer =>
@@ -140,7 +142,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const elsewhere = await openElsewhere(tools, (response) =>
         response
-          .writeHead(200, { ...NAMES_THERE, 'content-type': 'text/plain', 'x-there': 'yes' })
+          .writeHead(200, { ...NAMES_THERE, ...OTHERS_THERE, 'content-type': 'text/plain' })
           .end('the file'),
       );
       const queryTemplates = { key: '${TOKEN}' };
@@ -151,7 +153,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
         ['range', 'bytes=0-'],
       ] as const;
       for (const method of ['GET', 'HEAD'])
-        for (const status of [301, 302, 303, 307, 308]) {
+        for (const status of [300, 301, 302, 303, 307, 308]) {
           const before = elsewhere.calls.length;
           api.place.answerWith(redirectTo(`${elsewhere.url}/file?signed=%27x%27&a=%2F`, status));
           const { answer } = await expectCalled(api, '/a', { method, headers });
@@ -162,8 +164,13 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
           const known = ['host', 'accept-encoding', 'connection', 'content-length'];
           const stray = hop.headers.find(([name]) => !known.includes(name));
           expectThat(stray === undefined, answer, `no "${stray?.[0]}" where ${status} leads`);
-          const isThere = answer.status === 200 && header(answer, 'x-there') === 'yes';
-          expectThat(isThere, answer, `the answer of where ${status} leads`);
+          expectThat(answer.status === 200, answer, `the answer of where ${status} leads`);
+          for (const [name, value] of Object.entries(OTHERS_THERE))
+            expectThat(
+              header(answer, name) === value,
+              answer,
+              `"${name}: ${value}" of where ${status} leads`,
+            );
           const named = Object.keys(NAMES_THERE).find((name) => header(answer, name) !== undefined);
           expectThat(named === undefined, answer, `no "${named}" of where ${status} leads`);
           const body = method === 'HEAD' ? '' : 'the file';
@@ -245,6 +252,28 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'http-proxy.redirect-elsewhere',
+    title: 'a redirect to https, or to another port of the same host, is one to another origin',
+    requirements: ['HTP-30', 'HTP-32'],
+    claims: CLAIMS,
+    run: async (tools) => {
+      const elsewhere = await openElsewhere(tools);
+      const api = await setUpApi(tools, FOLLOW);
+      const other = await (await tools.given.upstream()).other();
+      const before = other.malformed.length;
+      api.place.answerWith(redirectTo(elsewhere.url.replace('http:', 'https:')));
+      const answer = await api.call('/a');
+      // What speaks no TLS is not sent a request; its handshake is none.
+      expectThat(other.malformed.length > before, answer, 'a TLS handshake where the redirect leads');
+      expectRefusal(answer, 'UPSTREAM_ERROR', 'a redirect to what speaks no TLS');
+      // Nobody listens there, at a port that begins as the upstream's.
+      const { hostname, port } = new URL(api.place.url);
+      api.place.answerWith(redirectTo(`http://${hostname}:${port.slice(0, 1)}/`));
+      const beside = await api.call('/a');
+      expectThat(beside.status !== 302, beside, 'no redirect handed back that leads to another port');
+    },
+  },
+  {
     id: 'http-proxy.redirect-in-vain',
     title:
       'a redirect to what does not answer, or asks for a credential, is answered with 502 UPSTREAM_ERROR',
@@ -281,6 +310,8 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
         const api = await setUpApi(tools, { record, queryTemplates, answer: answerWith, ...follow });
         const { answer } = await expectCalled(api, '/a');
         expectThat(header(answer, 'location') === undefined, answer, 'no "location"');
+        const type = header(answer, 'content-type');
+        expectThat(type === 'text/plain', answer, 'the other headers that come back beside it');
         expectThat(elsewhere.calls.length === 0, answer, 'no call of where it leads');
       }
     },

@@ -83,9 +83,11 @@ export const HTTP_CONFIG_CHECKS: readonly Check[] = [
         'no query templates': { kind: 'http', queryTemplates: {} },
         'six query templates': { kind: 'http', queryTemplates: many },
         'a list of query templates': { kind: 'http', queryTemplates: ['key'] },
+        'a text of query templates': { kind: 'http', queryTemplates: 'key' },
         'a query template that is no text': { kind: 'http', queryTemplates: { key: 1 } },
         'a query template without a name': { kind: 'http', queryTemplates: { '': '${TOKEN}' } },
         'a name with a space': { kind: 'http', queryTemplates: { 'api key': '${TOKEN}' } },
+        'one good name of two': { kind: 'http', queryTemplates: { key: '${TOKEN}', 'api key': '2' } },
         'a long query template': { kind: 'http', queryTemplates: { key: 'x'.repeat(513) } },
         'a query template with a line end': { kind: 'http', queryTemplates: { key: 'a\nb' } },
         'a query in the base': { kind: 'http', upstreamUrl: 'https://api.example/v1?a=b' },
@@ -95,7 +97,9 @@ export const HTTP_CONFIG_CHECKS: readonly Check[] = [
         expectRefusal(await tools.storage(await newConfig(tools, members)), 'INVALID_REQUEST'),
       );
       const { k5: _, ...five } = many;
-      expectOk(await tools.storage(await newConfig(tools, { kind: 'http', queryTemplates: five })));
+      const bounds = { k: '', ['k'.repeat(128)]: 'x'.repeat(512) };
+      for (const queryTemplates of [five, bounds])
+        expectOk(await tools.storage(await newConfig(tools, { kind: 'http', queryTemplates })));
     },
   },
   {
@@ -104,7 +108,7 @@ export const HTTP_CONFIG_CHECKS: readonly Check[] = [
     requirements: ['HTP-05'],
     claims: [...CLAIMS, 'store'],
     run: async (tools) => {
-      for (const allowedQuery of [['key', 'Key', 'api.key-2_~'], undefined]) {
+      for (const allowedQuery of [['key', 'Key', 'api.key-2_~', 'k', 'k'.repeat(128)], undefined]) {
         const { name } = await tools.given.text(allowedQuery && { allowedQuery });
         const { answer, token } = await metadataOf(tools, name);
         const listed = JSON.stringify(token['allowedQuery'] ?? []);
@@ -123,6 +127,7 @@ export const HTTP_CONFIG_CHECKS: readonly Check[] = [
       for (const allowedQuery of [
         ...['key', { key: true }, [], [1], [''], ['x'.repeat(129)], [['key']], ['a b'], ['a&b'], ['a=b']],
         ['a', 'b', 'c', 'd', 'e', 'f'],
+        ['a', 'a b'],
       ])
         expectRefusal(
           await tools.store(tools.freshName(), { ...body, allowedQuery }),

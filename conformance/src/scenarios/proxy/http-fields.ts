@@ -23,6 +23,9 @@ const TRAVELLING: ReadonlyArray<readonly [name: string, value: string]> = [
   ['x-github-api-version', '2022-11-28'],
   ['idempotency-key', 'b0f1'],
   ['cache-control', 'no-cache'],
+  // They begin as others that stay.
+  ['test-run', '7'],
+  ['hosted', 'yes'],
   ['x-conformance', 'a "b" c;d'],
   ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
 ];
@@ -31,7 +34,15 @@ const TRAVELLING: ReadonlyArray<readonly [name: string, value: string]> = [
 const STAYING = [
   ...['authorization', 'x-mcp-key', 'x-agent-key', 'cookie', 'cookie2', 'origin', 'referer', 'via'],
   ...['sec-fetch-site', 'sec-ch-ua', 'forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip'],
-  ...['proxy-authorization', 'proxy-anything', 'sv-anything', 'keep-alive', 'te', 'upgrade'],
+  ...[
+    'proxy-authorization',
+    'proxy-anything',
+    'sv-anything',
+    'keep-alive',
+    'te',
+    'upgrade',
+    'http2-settings',
+  ],
 ];
 
 /** Protocol section 5.8: what goes along with a call of an HTTP API. */
@@ -108,10 +119,14 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
       const headers = [
         ['connection', 'close, X-Hop'],
         ['x-hop', 'stray'],
+        ['keep-alive', 'stray'],
         ['x-plain', 'stays'],
       ] as const;
       const { answer, call } = await expectCalled(api, '/a', { headers });
-      expectThat(received(call, 'x-hop').length === 0, answer, 'no "x-hop" at the upstream');
+      for (const name of ['x-hop', 'keep-alive'])
+        expectThat(received(call, name).length === 0, answer, `no "${name}" at the upstream`);
+      const connection = received(call, 'connection').join();
+      expectThat(!/x-hop/i.test(connection), answer, `a "connection" of its own, not ${connection}`);
       expectThat(received(call, 'x-plain').join() === 'stays', answer, '"x-plain" at the upstream');
     },
   },
@@ -193,14 +208,16 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
     claims: CLAIMS,
     run: async (tools) => {
       const api = await setUpApi(tools, {
-        headerTemplates: { authorization: 'Basic ${BASIC:a}' },
+        headerTemplates: { authorization: 'Basic ${BASIC:a} ${BASIC:b}' },
         answer: (response, call) => {
-          const sent = received(call, 'authorization').join().replace('Basic ', '');
-          response.writeHead(200, { 'x-echo': `a=${sent};b`, 'x-plain': 'stays' }).end('{}');
+          const [, one = '', other = ''] = received(call, 'authorization').join().split(' ');
+          const echoes = { 'x-echo': `a=${one};b`, 'x-other': other };
+          response.writeHead(200, { ...echoes, 'x-plain': 'stays' }).end('{}');
         },
       });
       const { answer } = await expectCalled(api, '/a');
-      expectThat(header(answer, 'x-echo') === undefined, answer, 'no "x-echo" with the credential in it');
+      for (const name of ['x-echo', 'x-other'])
+        expectThat(header(answer, name) === undefined, answer, `no "${name}" with the credential in it`);
       expectThat(header(answer, 'x-plain') === 'stays', answer, 'the headers that do not hold it');
     },
   },
@@ -270,7 +287,8 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
         expectUncalled(api, await api.call('/a'), 'DESTINATION_NOT_ALLOWED', what);
       }
       const record = await storeText(tools);
-      const constant = await setUpApi(tools, { record, queryTemplates: { version: '2' } });
+      const constants = { version: '2', one: '${token}', other: '${basic:u}' };
+      const constant = await setUpApi(tools, { record, queryTemplates: constants });
       await expectCalled(constant, '/a');
     },
   },

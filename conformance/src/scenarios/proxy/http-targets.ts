@@ -2,8 +2,9 @@ import type { Check } from '../../check/check.ts';
 import { eachVariant } from '../../check/each-variant.ts';
 import { expectThat } from '../../check/expect.ts';
 import type { ProxiedCall, Tools } from '../../check/tools.ts';
-import { expectCalled, setUpApi } from '../../upstream/api-setup.ts';
-import { expectUncalled, setUpProxy, storeText } from '../../upstream/proxy-setup.ts';
+import type { Answer } from '../../http/client.ts';
+import { expectCalled, setUpApi, type ApiSetup } from '../../upstream/api-setup.ts';
+import { calledOnce, expectUncalled, setUpProxy, storeText } from '../../upstream/proxy-setup.ts';
 
 const CLAIMS = ['storage', 'store', 'proxy', 'http-proxy'] as const;
 
@@ -30,6 +31,7 @@ const EXACT = [
     '/a/b//',
     '/a;v=1',
     "/a!$&'()*+,=:@b",
+    '/a./b..;c/.d.',
     '/caf%C3%A9',
     '/%zz',
     '/a{b}"<c>|^`',
@@ -76,6 +78,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
           );
         }
       }
+      if (direct) await expectRootCalled(tools);
     },
   },
   {
@@ -87,6 +90,8 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
       const api = await setUpApi(tools, { base: '/v1' });
       for (const target of [...TWO_READINGS, ...NO_TARGET])
         expectUncalled(api, await api.call(target), code, `the target ${JSON.stringify(target)}`);
+      const root = await callRoot(tools, api, '//another.example/a');
+      expectUncalled(api, root, code, 'two slashes behind a base without a path');
     },
   },
   {
@@ -165,7 +170,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
     claims: CLAIMS,
     run: async (tools) => {
       const mcp = await setUpProxy(tools);
-      for (const method of ['PUT', 'PATCH', 'HEAD', 'PROPFIND'])
+      for (const method of ['PUT', 'PATCH', 'HEAD', 'PROPFIND', 'FORGET', 'GETS'])
         expectUncalled(mcp, await mcp.call({ method }), 'DESTINATION_NOT_ALLOWED', `${method} of MCP`);
     },
   },
@@ -196,6 +201,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
       const base = '/v1';
       const rules = (path: string): readonly object[] => [
         { methods: ['GET', 'PATCH'], paths: [`${path}/issues/*`, `${path}/open/**`] },
+        { methods: ['PATCH'], paths: [`${path}/written/*`] },
       ];
       const place = (await tools.given.upstream()).open();
       const stored = await setUpApi(tools, { base });
@@ -232,6 +238,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
           'another path': () => api.call('/issues'),
           'a path below': () => api.call('/issues/1/2'),
           'another method': () => api.call('/issues/1', { method: 'PUT' }),
+          'HEAD where GET is not allowed': () => api.call('/written/1', { method: 'HEAD' }),
           'a method with another character': () => api.call('/open/a', { method: 'M-SEARCH' }),
           'an encoded slash': () => api.call('/open/a%2Fb'),
           'another method in the query': () => api.call('/open/a?_method=DELETE', { method: 'PATCH' }),
@@ -245,6 +252,25 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
     },
   },
 ];
+
+/** Calls an API whose base is the origin of the upstream, without a path. */
+async function callRoot(
+  tools: Tools,
+  { name: serviceName, place }: ApiSetup,
+  target: string,
+): Promise<Answer> {
+  const upstreamUrl = new URL(place.url).origin;
+  const proxyId = await tools.given.proxy({ serviceName, upstreamUrl, headerTemplates: {}, kind: 'http' });
+  return tools.proxied({ proxyId, serviceName, method: 'GET', target });
+}
+
+/** A request line begins with a slash where neither base nor target does. */
+async function expectRootCalled(tools: Tools): Promise<void> {
+  const api = await setUpApi(tools);
+  // The upstream finds its place in the query, too.
+  const answer = await callRoot(tools, api, `?at=${new URL(api.place.url).pathname}/a`);
+  expectThat(calledOnce(api, answer).rest === '/a', answer, 'a call of / with the query of the target');
+}
 
 /** A signed call, to be changed before it is sent. */
 function requestTo(

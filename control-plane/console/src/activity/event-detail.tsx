@@ -128,7 +128,7 @@ function factsOf(event: AuditEvent): [string, ReactNode][] {
 const CHANNELS = {
   rest: 'REST',
   mcp: 'MCP',
-  proxy: 'MCP proxy',
+  proxy: 'Proxy',
   cli: 'Command line',
   console: 'Browser',
 } as const;

@@ -1,18 +1,18 @@
 import { useState } from 'react';
 import { Choice } from '../parts/choice.tsx';
 import { Steps } from '../parts/steps.tsx';
-import { API_CLIENTS, PROXY_CLIENTS } from './proxy-clients.ts';
+import { clientsOf } from './proxy-clients.ts';
 import type { Proxy } from './queries.ts';
 
 /** What clients are told to call a proxy. @param props.apiKey undefined: something else stands for it */
 export function ConnectProxy({
-  proxy: { kind, name },
+  proxy,
   apiKey,
 }: {
   readonly proxy: Proxy;
   readonly apiKey: string | undefined;
 }) {
-  const clients = kind === 'http' ? API_CLIENTS : PROXY_CLIENTS;
+  const clients = clientsOf(proxy);
   const [id, setId] = useState(clients[0]?.id ?? '');
   const client = clients.find((one) => one.id === id);
   return (
@@ -24,7 +24,7 @@ export function ConnectProxy({
         value={id}
         onChange={setId}
       />
-      {client && <Steps steps={client.steps({ name, key: apiKey })} />}
+      {client && <Steps steps={client.steps({ ...proxy, key: apiKey })} />}
     </div>
   );
 }

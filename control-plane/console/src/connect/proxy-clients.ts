@@ -1,5 +1,8 @@
+import { awsScope } from '@svault/shared/schemas';
+import { shellWord } from '../parts/shell-word.ts';
 import { keyInput, slugOf } from '../parts/slug.ts';
 import type { Step } from '../parts/steps.tsx';
+import type { Proxy } from './queries.ts';
 
 /** Address at which MCP clients call a proxy, or the control plane's own tools. */
 const proxyAddress = (): string => `${window.location.origin}/api/proxy/mcp`;
@@ -7,8 +10,7 @@ const proxyAddress = (): string => `${window.location.origin}/api/proxy/mcp`;
 /** What stands for a key that is not shown. */
 const NO_KEY = 'mcp_…';
 
-interface ProxyFacts {
-  readonly name: string;
+interface ProxyFacts extends Pick<Proxy, 'name' | 'upstreamUrl' | 'region' | 'service'> {
   /** Undefined: something else stands for it. */
   readonly key: string | undefined;
 }
@@ -44,8 +46,8 @@ const INITIALIZE = JSON.stringify({
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'curl', version: '1' } },
 });
 
-/** In the order in which they are offered. */
-export const PROXY_CLIENTS: readonly ProxyClient[] = [
+/** Of an MCP server, in the order in which they are offered. */
+const PROXY_CLIENTS: readonly ProxyClient[] = [
   {
     id: 'claude-code',
     name: 'Claude Code',
@@ -108,29 +110,81 @@ claude mcp add --scope user --transport http ${serverName(facts.name)} ${proxyAd
 /** The base URL that programs are given in place of an API's own. */
 const apiAddress = (): string => `${window.location.origin}/api/proxy/http`;
 
+const curlOfApi: ProxyClient = {
+  id: 'curl',
+  name: 'curl',
+  steps: (facts) => [
+    setKey('SVAULT_PROXY_KEY', facts, 'Set the key'),
+    {
+      says: 'Write what the API calls /path behind the base URL',
+      text: `curl -sS ${apiAddress()}/path -H "Authorization: Bearer $SVAULT_PROXY_KEY"`,
+    },
+  ],
+};
+
+/** @param placeholders of variables without which the program does not start */
+const anyProgram = (...placeholders: readonly string[]): ProxyClient => ({
+  id: 'run',
+  name: 'Any program',
+  steps: ({ name }) => [
+    {
+      says: 'Start one that knows no base URL in svault run',
+      text: `svault run --proxy ${shellWord(name)} ${placeholders.map((one) => `--placeholder ${one} `).join('')}-- COMMAND`,
+    },
+  ],
+});
+
 /** Of an HTTP API, in the order in which they are offered. */
-export const API_CLIENTS: readonly ProxyClient[] = [
+const API_CLIENTS: readonly ProxyClient[] = [
   {
-    id: 'curl',
-    name: 'curl',
-    steps: (facts) => [
-      setKey('SVAULT_PROXY_KEY', facts, 'Set the key'),
-      {
-        says: 'Write what the API calls /path behind the base URL',
-        text: `curl -sS ${apiAddress()}/path -H "Authorization: Bearer $SVAULT_PROXY_KEY"`,
-      },
+    id: 'sdk',
+    name: 'SDK',
+    steps: ({ key = NO_KEY }) => [
+      { says: 'Set this as its base URL', text: apiAddress() },
+      { says: 'Set this as its key or token', text: key },
     ],
   },
+  curlOfApi,
   {
     id: 'git',
     name: 'git',
     steps: (facts) => [
       setKey('export SVAULT_PROXY_KEY', facts, 'Set the key'),
       {
-        says: 'Have git ask the proxy, for a proxy with https://github.com as its base URL',
-        text: `git config --global url.${apiAddress()}/.insteadOf https://github.com/
+        says: 'Have git ask the proxy',
+        text: `git config --global url.${apiAddress()}/.insteadOf ${facts.upstreamUrl.replace(/\/?$/, '/')}
 git config --global credential.${window.location.origin}.helper '!f() { echo username=svault; echo "password=$SVAULT_PROXY_KEY"; }; f'`,
       },
     ],
   },
+  anyProgram(),
 ];
+
+/** Of an API whose calls are signed for AWS. */
+const AWS_CLIENTS: readonly ProxyClient[] = [
+  {
+    id: 'aws',
+    name: 'AWS CLI',
+    steps: ({ key = NO_KEY, ...proxy }) => [
+      {
+        says: 'Set the key. The secret key can be any text',
+        text: `export AWS_ACCESS_KEY_ID=${key}\nexport AWS_SECRET_ACCESS_KEY=unused`,
+      },
+      {
+        says: 'Name the base URL in each command',
+        text: `aws --endpoint-url ${apiAddress()} ${awsScope(proxy, proxy.upstreamUrl)?.service ?? 'SERVICE'} COMMAND`,
+      },
+    ],
+  },
+  curlOfApi,
+  anyProgram('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'),
+];
+
+/** What can call a proxy. */
+export function clientsOf({
+  kind,
+  upstreamAuthType,
+}: Pick<Proxy, 'kind' | 'upstreamAuthType'>): readonly ProxyClient[] {
+  if (kind === 'mcp') return PROXY_CLIENTS;
+  return upstreamAuthType === 'aws_sigv4' ? AWS_CLIENTS : API_CLIENTS;
+}

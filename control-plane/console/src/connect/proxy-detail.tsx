@@ -1,3 +1,4 @@
+import { awsScope } from '@svault/shared/schemas';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -14,7 +15,7 @@ import { ConnectProxy } from './connect-proxy.tsx';
 import { DestinationWarning } from './destination-warning.tsx';
 import { ProxyFields, placed, proxyIn } from './proxy-fields.tsx';
 import { ProxyStatus } from './proxy-list.tsx';
-import { type Proxy, credentialQuery, proxyQuery } from './queries.ts';
+import { KIND_NAMES, type Proxy, credentialQuery, proxyQuery } from './queries.ts';
 
 const route = getRouteApi('/connect/$id');
 
@@ -67,7 +68,7 @@ function ProxyFacts({ proxy }: OfProxy) {
       <Facts
         facts={[
           ['Status', <ProxyStatus of={status} />],
-          [kind === 'http' ? 'API' : 'MCP server', <code>{upstreamUrl}</code>],
+          [KIND_NAMES[kind], <code>{upstreamUrl}</code>],
           [kind === 'http' ? 'Base URL for agents' : 'Address for agents', <code>{address}</code>],
           ...(serviceName === undefined
             ? []
@@ -94,12 +95,7 @@ function ProxyFacts({ proxy }: OfProxy) {
                 ] as const,
               ]),
           ...(proxy.upstreamAuthType === 'aws_sigv4'
-            ? [
-                [
-                  'Signed for AWS',
-                  `Region ${proxy.region ?? 'of the host'}, service ${proxy.service ?? 'of the host'}`,
-                ] as const,
-              ]
+            ? [['Signed for AWS', <SignedFor proxy={proxy} />] as const]
             : []),
           ['Headers', <Templates of={headerTemplates} between=": " />],
           ...(kind === 'mcp'
@@ -128,6 +124,15 @@ function ProxyFacts({ proxy }: OfProxy) {
         </p>
       )}
     </section>
+  );
+}
+
+function SignedFor({ proxy }: OfProxy) {
+  const { region, service } = awsScope(proxy, proxy.upstreamUrl) ?? {};
+  return (
+    <>
+      Service <code>{service}</code> in <code>{region}</code>
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { awsScope } from '@svault/shared/schemas';
 import { useId, useState } from 'react';
 import { ApiFailure, Problem, answerOf, api } from '../api/client.ts';
 import { credentialNamesQuery } from '../api/queries.ts';
@@ -13,15 +14,21 @@ const KINDS = [
 ] as const;
 
 const AUTH_TYPES = [
-  ['Token', 'A credential, which the webhook puts into each call'],
-  ['sv_session', 'A session of an agent, for this upstream alone'],
+  ['Token', 'A credential'],
+  ['sv_session', 'A session of an agent'],
 ] as const;
 
 /** Of an HTTP API, which takes no sessions. */
 const HTTP_AUTH_TYPES = [
-  ['Token', 'A credential, which the webhook puts into each call'],
-  ['aws_sigv4', 'A signature for AWS, which the webhook makes with an access key'],
+  ['Token', 'A credential'],
+  ['aws_sigv4', 'A signature for AWS'],
 ] as const;
+
+const AUTH_HINTS: Readonly<Record<Proxy['upstreamAuthType'], string>> = {
+  Token: 'The webhook puts it into each call.',
+  sv_session: 'For this upstream alone.',
+  aws_sigv4: 'The webhook makes it with the credential, an access key.',
+};
 
 const DEFAULT_HEADERS = 'Authorization: Bearer ${TOKEN}';
 
@@ -53,7 +60,10 @@ export function ProxyFields(props: {
           name="kind"
           label="It stands for"
           options={KINDS}
-          onChange={({ target }) => setKind(target.value === 'http' ? 'http' : 'mcp')}
+          onChange={({ target }) => {
+            setKind(target.value === 'http' ? 'http' : 'mcp');
+            setChosen('Token');
+          }}
         />
       )}
       <TextField
@@ -61,7 +71,7 @@ export function ProxyFields(props: {
         label={kind === 'http' ? 'Base URL' : 'MCP server'}
         hint={
           kind === 'http'
-            ? 'Of the API, such as https://api.github.com. What agents ask for follows it.'
+            ? 'Of the API, such as https://api.example.com/v1. What agents ask for follows it.'
             : 'Its address, such as https://mcp.example.com/mcp. Without secrets: those are credentials.'
         }
         required
@@ -77,6 +87,7 @@ export function ProxyFields(props: {
           name="upstreamAuthType"
           label={kind === 'http' ? 'The API gets' : 'The server gets'}
           options={authTypes}
+          hint={AUTH_HINTS[authType]}
           key={kind}
           onChange={({ target }) =>
             setChosen(authTypes.find(([type]) => type === target.value)?.[0] ?? 'Token')
@@ -85,20 +96,8 @@ export function ProxyFields(props: {
       )}
       {signs && (
         <>
-          <TextField
-            name="region"
-            label="Region (optional)"
-            hint="Such as eu-central-1. Needed where the host does not tell it."
-            maxLength={64}
-            defaultValue={proxy?.region}
-          />
-          <TextField
-            name="service"
-            label="Service of AWS (optional)"
-            hint="Such as s3. Needed where the host does not tell it."
-            maxLength={64}
-            defaultValue={proxy?.service}
-          />
+          <ScopeField part="region" label="AWS region" such="eu-central-1" {...{ proxy, upstreamUrl }} />
+          <ScopeField part="service" label="AWS service" such="s3" {...{ proxy, upstreamUrl }} />
         </>
       )}
       {authType !== 'sv_session' && (
@@ -131,7 +130,11 @@ export function ProxyFields(props: {
           <TextAreaField
             name="queryTemplates"
             label="Query parameters"
-            hint="Optional: added to each call, one a line as NAME=VALUE. ${TOKEN} stands for the credential, which has to allow it."
+            hint={
+              signs
+                ? 'Optional: added to each call, one a line as NAME=VALUE.'
+                : 'Optional: added to each call, one a line as NAME=VALUE. If ${TOKEN} goes here alone, empty the headers.'
+            }
             rows={2}
             spellCheck={false}
             className="font-mono text-sm"
@@ -149,12 +152,43 @@ export function ProxyFields(props: {
   );
 }
 
+/** A part of what calls are signed for, which many hosts of AWS tell. */
+function ScopeField(props: {
+  readonly part: 'region' | 'service';
+  readonly label: string;
+  readonly such: string;
+  readonly proxy: Proxy | undefined;
+  readonly upstreamUrl: string;
+}) {
+  const { part, label, such, proxy, upstreamUrl } = props;
+  const told = URL.canParse(upstreamUrl)
+    ? awsScope({ region: 'any', service: 'any', [part]: undefined }, upstreamUrl)?.[part]
+    : undefined;
+  return (
+    <TextField
+      name={part}
+      label={label}
+      hint={
+        told === undefined
+          ? `Such as ${such}. Optional where the host tells it.`
+          : `Optional: the host tells ${told}.`
+      }
+      maxLength={64}
+      spellCheck={false}
+      defaultValue={proxy?.[part]}
+      check={(text) =>
+        text.trim() === '' && told === undefined ? 'This is needed: the host does not tell it.' : undefined
+      }
+    />
+  );
+}
+
 /** What is wrong with an address, as far as a browser can say. */
 function addressProblem(text: string): string | undefined {
   if (text === '') return undefined;
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
-    return 'This is no web address such as https://mcp.example.com/mcp.';
+    return 'This is no web address such as https://example.com.';
   if (url.username !== '' || url.password !== '')
     return 'The address has a password in it: store it as a credential.';
   return undefined;
@@ -272,23 +306,37 @@ const headersIn = (text: string) =>
     field: 'headerTemplates',
     form: 'NAME: VALUE',
     line: /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(\S.*?)\s*$/,
+    same: (name) => name.toLowerCase(),
   });
 
 const parametersIn = (text: string) =>
-  templatesIn(text, { field: 'queryTemplates', form: 'NAME=VALUE', line: /^\s*([^=\s]+)=(.*?)\s*$/ });
+  templatesIn(text, {
+    field: 'queryTemplates',
+    form: 'NAME=VALUE',
+    line: /^\s*([^=\s]+)=(.*?)\s*$/,
+    same: (name) => name,
+  });
 
-/** One a line. */
+/** One a line. @param of.same equal for names that are one */
 function templatesIn(
   text: string,
-  of: { readonly field: string; readonly form: string; readonly line: RegExp },
+  of: {
+    readonly field: string;
+    readonly form: string;
+    readonly line: RegExp;
+    readonly same: (name: string) => string;
+  },
 ): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) return undefined;
+  const names = new Set<string>();
   return Object.fromEntries(
     lines.map((line, index) => {
       const [, name, value] = of.line.exec(line) ?? [];
       if (name === undefined || value === undefined)
         throw besideField(of.field, `Line ${index + 1} is not ${of.form}.`);
+      if (names.has(of.same(name))) throw besideField(of.field, `Line ${index + 1} names ${name} again.`);
+      names.add(of.same(name));
       return [name, value];
     }),
   );
@@ -301,7 +349,8 @@ export function placed(error: unknown): never {
     throw besideField('name', 'Another active proxy has this name.');
   const issues = error.issues.map(({ path, message }) => {
     const [field = '', ...member] = path.split('.');
-    return { path: field, message: [...member, message].join(' ') };
+    const name = member.join('.');
+    return { path: field, message: name === '' ? message : `${name} ${message}` };
   });
   throw new ApiFailure(error.status, { error: error.message, code: error.code, issues });
 }

@@ -5,7 +5,7 @@ import { List, ROW_LINK, SearchFilter } from '../parts/list.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
 import { ConnectClients } from './connect-clients.tsx';
-import { type Proxy, proxiesQuery } from './queries.ts';
+import { KIND_NAMES, type Proxy, proxiesQuery } from './queries.ts';
 
 const route = getRouteApi('/connect');
 
@@ -34,8 +34,8 @@ export function ConnectScreen() {
           </div>
         </div>
         <p className="mt-2 text-dim">
-          A proxy gives a client the tools of another MCP server: the credential is put into each call on the
-          way, and the program never has it.
+          A proxy stands for an MCP server or an HTTP API: each call gets the credential on the way, and no
+          program has it.
         </p>
         <List
           name="proxies"
@@ -57,14 +57,16 @@ export function ConnectScreen() {
 }
 
 function Line({ proxy }: { readonly proxy: Proxy }) {
-  const { id, name, upstreamUrl, serviceName, agentId, status, lastUsedAt } = proxy;
+  const { id, name, kind, upstreamUrl, serviceName, agentId, status, lastUsedAt } = proxy;
   return (
     <>
       <div className="min-w-0 wrap-anywhere">
         <Link {...ROW_LINK} to="/connect/$id" params={{ id }} className="font-semibold">
           <bdi>{name}</bdi>
         </Link>
-        <p className="text-sm text-dim">{upstreamUrl}</p>
+        <p className="text-sm text-dim">
+          {KIND_NAMES[kind]} {upstreamUrl}
+        </p>
       </div>
       <p className="min-w-0 wrap-anywhere">
         {serviceName === undefined ? <SessionOf agentId={agentId} /> : <bdi>{serviceName}</bdi>}

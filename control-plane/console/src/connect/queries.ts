@@ -3,6 +3,9 @@ import { ApiFailure, type Schemas, answerOf, api } from '../api/client.ts';
 
 export type Proxy = Schemas['Proxy'];
 
+/** What a proxy stands for. */
+export const KIND_NAMES: Readonly<Record<Proxy['kind'], string>> = { mcp: 'MCP server', http: 'HTTP API' };
+
 /** One page of proxies. */
 export interface ProxyPage {
   readonly name?: string | undefined;

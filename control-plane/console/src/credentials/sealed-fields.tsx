@@ -69,10 +69,10 @@ export function SealedFields({
       <TextAreaField
         name="allowedQuery"
         label="Query parameters"
-        rows={1}
+        rows={2}
         spellCheck={false}
         defaultValue={held?.allowedQuery?.join('\n')}
-        hint="Optional: in which parameters of a query proxies of HTTP APIs may put it, one on each line."
+        hint="Optional: in which parameters of the query proxies may put it, one on each line."
       />
       <RequestsField {...{ held, isAdmin }} />
       <CheckField

@@ -179,7 +179,7 @@ function Before({ request }: { readonly request: Asked['request'] }) {
     return reach.channels.map(({ channel, denial }) => (
       <Line
         key={channel}
-        what={<>Before policies, {CHANNEL_NAMES[channel]}</>}
+        what={channel === 'proxy' ? 'Before policies' : `Before policies, ${CHANNEL_NAMES[channel]}`}
         words={
           denial === null ? (
             'state, vault lock, grant and webhook, as they are now'

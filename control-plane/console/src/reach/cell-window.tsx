@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { Schemas } from '../api/client.ts';
 import { agentSessionsQuery, meQuery, overviewQuery } from '../api/queries.ts';
+import { KIND_NAMES } from '../connect/queries.ts';
 import { DialogWindow } from '../parts/dialog.tsx';
 import { Entries } from '../parts/entries.tsx';
 import { Failure } from '../parts/failure.tsx';
@@ -119,6 +120,7 @@ function CellFacts({ cell }: { readonly cell: Cell }) {
       <Facts
         facts={[
           ...(pair ? factsOf(pair) : []),
+          ...(proxy ? [[KIND_NAMES[proxy.kind], <code>{proxy.upstreamUrl}</code>] as const] : []),
           ...(agent ? [['MCP clients', <Clients agentId={agent.id} />] as const] : []),
           last,
         ]}
@@ -148,7 +150,7 @@ const DELIVERIES: Readonly<Record<string, string>> = {
   sealed: 'Sealed for the keys of agents',
 };
 
-function factsOf({ caller, credential, grant, policies }: Reach): (readonly [string, React.ReactNode])[] {
+function factsOf({ credential, grant, policies }: Reach): (readonly [string, React.ReactNode])[] {
   const { stored, delivery, allowedHosts, allowedHeaders, allowedQuery, requests } = credential;
   const state = stored === null ? 'Not known now' : stored ? 'Yes' : 'No: there is nothing to deliver yet';
   return [
@@ -181,7 +183,6 @@ function factsOf({ caller, credential, grant, policies }: Reach): (readonly [str
     ...(requests === undefined
       ? []
       : [['Allowed requests', <Entries of={requests.map(formatRequestRule)} none="Any" />] as const]),
-    ...(caller.upstreamUrl === undefined ? [] : [['Upstream', <code>{caller.upstreamUrl}</code>] as const]),
   ];
 }
 

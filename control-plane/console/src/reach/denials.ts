@@ -6,7 +6,7 @@ type Denial = NonNullable<Schemas['Reach']['channels'][number]['denial']>;
 export const CHANNEL_NAMES: Readonly<Record<Channel, string>> = {
   rest: 'REST',
   mcp: 'MCP tools',
-  proxy: 'MCP proxy',
+  proxy: 'Proxy',
 };
 
 /** What a denial means. */
@@ -18,7 +18,7 @@ export const DENIALS: Readonly<Record<Denial | 'NO_GRANT', { readonly text: stri
   NO_GRANT: { text: 'There is no grant.' },
   WEBHOOK_NOT_CONFIGURED: { text: 'No webhook is bound.' },
   WEBHOOK_UNAVAILABLE: { text: 'The webhook does not answer.' },
-  DESTINATION_NOT_ALLOWED: { text: 'The credential may not be sent to the MCP server of this proxy.' },
+  DESTINATION_NOT_ALLOWED: { text: 'The credential may not be sent to the upstream of this proxy.' },
 };
 
 /** What an agent without a grant is denied with, in the order in which requests are decided. */

@@ -1,7 +1,7 @@
 import { hashKey, newKey } from '@svault/shared';
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { credentialFromHeaders, presentedToken } from './credential-from-headers.ts';
+import { credentialFromHeaders, presentedToken, proxyKeyFromHeaders } from './credential-from-headers.ts';
 
 /** A request with these headers, as Node gives them: the first `Authorization`, `x-` ones joined. */
 function request(...pairs: readonly [string, string][]): IncomingMessage {
@@ -75,6 +75,21 @@ it.each([
 it('the header of the other kind of key is ignored', () => {
   expect(credentialFromHeaders(request(['x-agent-key', 'svagent_a']), 'x-mcp-key')).toBeUndefined();
   expect(credentialFromHeaders(request(['x-mcp-key', 'mcp_a']), 'x-agent-key')).toBeUndefined();
+});
+
+it('the key is the access key id of a signature of AWS, found in linear time whatever stands before it', () => {
+  const keyIn = (authorization: string) =>
+    proxyKeyFromHeaders(request(['Authorization', `AWS4-HMAC-SHA256 ${authorization}`]));
+  for (const before of ['', '  ', 'SignedHeaders=host, ', 'SignedHeaders=host,', ' '.repeat(200_000)])
+    expect(keyIn(`${before}Credential=mcp_a/20261120/eu-west-1/s3/aws4_request, Signature=0`)).toBe('mcp_a');
+  for (const other of [
+    '',
+    ' '.repeat(200_000),
+    'XCredential=mcp_a/',
+    'Credential=/',
+    ' Credential=a'.repeat(20_000),
+  ])
+    expect(keyIn(other)).toBeUndefined();
 });
 
 const AUDIENCE = 'https://vault.example.com/api/agents/mcp';

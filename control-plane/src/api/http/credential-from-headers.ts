@@ -25,8 +25,9 @@ export function credentialFromHeaders(
   return own === '' ? undefined : own;
 }
 
-/** AWS Signature Version 4 and 4A, whose `Credential` begins with the access key id. */
-const AWS_SIGNATURE = /^AWS4-[A-Z0-9-]{1,32} +(?:.*[ ,])?Credential=([^/,\s]+)\//;
+/** AWS Signature Version 4 and 4A, whose `Credential` begins with the access key id. Each is searched in linear time. */
+const AWS_SIGNATURE = /^AWS4-[A-Z0-9-]{1,32} /;
+const AWS_CREDENTIAL = /[ ,]Credential=([^/,\s]+)\//;
 
 /**
  * The key of an HTTP API's proxy: as {@link credentialFromHeaders}, or as the password of Basic, since git, npm and pip speak
@@ -37,7 +38,7 @@ export function proxyKeyFromHeaders(
   req: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
 ): string | undefined {
   const { authorization = '' } = req.headers;
-  const accessKeyId = AWS_SIGNATURE.exec(authorization)?.[1];
+  const accessKeyId = AWS_SIGNATURE.test(authorization) ? AWS_CREDENTIAL.exec(authorization)?.[1] : undefined;
   if (accessKeyId !== undefined) return occursTwice(req.rawHeaders, 'authorization') ? '' : accessKeyId;
   const [, scheme = '', value = ''] = /^(basic|token) +(.*)$/is.exec(authorization) ?? [];
   if (scheme === '') return credentialFromHeaders(req, 'x-mcp-key');

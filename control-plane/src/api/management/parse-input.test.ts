@@ -41,3 +41,10 @@ it('parseInput says plainly which member is missing and which must be a whole nu
     { path: 'role', message: 'must be a role' },
   ]);
 });
+
+it('parseInput says what is wrong with a name in a record', () => {
+  const schema = z.object({ query: z.record(z.string().max(3, 'at most 3 characters'), z.string()) });
+  expect(issuesOf(schema, { query: { long: '1' } })).toEqual([
+    { path: 'query.long', message: 'at most 3 characters' },
+  ]);
+});
