@@ -110,7 +110,8 @@ func withQuery(target string, parameters map[string]string) string {
 		switch {
 		case !strings.Contains(target, "?"):
 			target += "?"
-		case !strings.HasSuffix(target, "?"):
+		// A later question mark is part of a value, which what is added would then be as well.
+		case strings.IndexByte(target, '?') != len(target)-1:
 			target += "&"
 		}
 		target += name + "=" + percentEncoded(parameters[name])

@@ -80,7 +80,8 @@ var (
 	methodHeaders = setOf("x-http-method", "x-http-method-override", "x-method-override", "x-original-method", "x-forwarded-method")
 	methodNames   = setOf("_method", "_http_method", "_method_override", "$method", "$httpmethod", "$httpheaders")
 	pathHeaders   = setOf("x-original-url", "x-original-uri", "x-original-path", "x-rewrite-url", "x-forwarded-uri", "x-forwarded-url",
-		"x-forwarded-path", "x-forwarded-prefix", "x-script-name", "script-name", "path-info")
+		"x-forwarded-path", "x-forwarded-prefix", "x-script-name", "script-name", "path-info", "destination", "x-amz-copy-source",
+		"x-amz-rename-source", "x-copy-from", "x-goog-copy-source", "x-ms-copy-source", "x-ms-rename-source")
 	singleHeaders = setOf("host", "content-type", "content-length", "content-encoding", "transfer-encoding", "mcp-method", "mcp-name")
 )
 
@@ -92,11 +93,14 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// foldedFields takes `_` for `-`, since CGI and WSGI make one variable of both (RFC 3875 section 4.1.18).
+var notFolded = regexp.MustCompile("[^a-z0-9]")
+
+// foldedFields takes all but letters and digits for `-`: CGI, WSGI and some servers make one variable of names that differ in
+// them alone (RFC 3875 section 4.1.18).
 func foldedFields(pairs [][2]string, size int) (map[string]string, bool) {
 	fields := map[string]string{}
 	for _, pair := range pairs {
-		name := strings.ReplaceAll(strings.ToLower(pair[0]), "_", "-")
+		name := notFolded.ReplaceAllString(strings.ToLower(pair[0]), "-")
 		_, again := fields[name]
 		if !tokenShape.MatchString(pair[0]) || !isFieldValue(pair[1]) || methodHeaders[name] || pathHeaders[name] || again && singleHeaders[name] {
 			return nil, false

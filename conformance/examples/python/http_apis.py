@@ -87,7 +87,9 @@ def with_query(target: str, parameters: list) -> str:
     added = "&".join(name + "=" + quote(value, safe="!'()*") for name, value in parameters)
     if not added:
         return target
-    return target + ("?" if "?" not in target else "" if target.endswith("?") else "&") + added
+    # A later question mark is part of a value, which what is added would then be as well.
+    question = target.find("?")
+    return target + ("?" if question == -1 else "" if question == len(target) - 1 else "&") + added
 
 
 def travelling(request) -> list:

@@ -69,16 +69,18 @@ x-http-method x-http-method-override x-method-override x-original-method x-forwa
 METHOD_PARAMETERS = set("_method _http_method _method_override $method $httpmethod $httpheaders".split())
 PATH_HEADERS = set("""
 x-original-url x-original-uri x-original-path x-rewrite-url x-forwarded-uri x-forwarded-url x-forwarded-path
-x-forwarded-prefix x-script-name script-name path-info""".split())
+x-forwarded-prefix x-script-name script-name path-info destination x-amz-copy-source x-amz-rename-source x-copy-from
+x-goog-copy-source x-ms-copy-source x-ms-rename-source""".split())
 SINGLE = set("""
 host content-type content-length content-encoding transfer-encoding mcp-method mcp-name""".split())
 
 
 def fields_of(headers: list, body: bytes) -> dict:
-    """By names in which `_` is `-`, since CGI and WSGI make one variable of both (RFC 3875 section 4.1.18)."""
+    """By names in which all but letters and digits is `-`: CGI, WSGI and some servers make one variable of names that
+    differ in them alone (RFC 3875 section 4.1.18)."""
     fields = {}
     for name, value in headers:
-        folded = name.lower().replace("_", "-")
+        folded = re.sub("[^a-z0-9]", "-", name.lower())
         if not is_header_name(name) or not re.fullmatch(r"[\t\x20-\x7e]*", value):
             raise denied("a header is malformed")
         if folded in METHOD_HEADERS or folded in PATH_HEADERS:

@@ -245,6 +245,8 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
         ['/a?b=c', '/a?b=c&'],
         ["/a?b='%20'&KEY=1", "/a?b='%20'&KEY=1&"],
         ['', '?'],
+        ['/a?', '/a?'],
+        ['/a?b=?', '/a?b=?&'],
       ] as const) {
         const { answer, call } = await expectCalled(api, target);
         const pairs = call.rest.slice(before.length).split('&');
