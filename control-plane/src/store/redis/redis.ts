@@ -34,7 +34,7 @@ export async function connectRedis(
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: Math.max(CONNECT_TIMEOUT_MS, deadlineMs),
     socketTimeout: Math.max(SILENCE_MS, deadlineMs),
     retryStrategy: () => RETRY_MS,
     // After a failover the address may lead to the new primary, while this connection leads to a replica.
