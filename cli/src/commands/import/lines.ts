@@ -5,7 +5,7 @@ export const linesIn = (text: string): readonly string[] => text.split(/\r\n|\n|
 export const lineAt = (text: string, offset: number): number => linesIn(text.slice(0, offset)).length;
 
 /** An entry of a file in the manner of `.ini`. */
-interface IniEntry {
+export interface IniEntry {
   /** '' before the first section. */
   readonly section: string;
   readonly key: string;
