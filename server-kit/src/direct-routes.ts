@@ -5,14 +5,14 @@ import type { Express } from 'express';
 export type DirectHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /**
- * Serves paths that have to be fast without Express, whose router costs as much as a refusal. The app takes the errors of
- * their handlers, and requests that write a path in an unusual form.
+ * Serves paths that have to be fast without Express, whose router costs as much as a refusal. The app gets the errors of
+ * their handlers, and requests whose path is in an unusual form.
  *
  * @param app without middleware so far: direct handlers meet none
  */
 export function createDirectRoutes(app: Express) {
   const handlers = new Map<string, DirectHandler>();
-  const below: (readonly [folder: string, handler: DirectHandler])[] = [];
+  const below: (readonly [prefix: string, handler: DirectHandler])[] = [];
   const failures = new WeakMap<IncomingMessage, { readonly error: unknown }>();
   app.use((req, _res, next) => {
     const failure = failures.get(req);
@@ -20,7 +20,7 @@ export function createDirectRoutes(app: Express) {
     next();
   });
   const handlerOf = (path: string): DirectHandler | undefined =>
-    handlers.get(path) ?? below.find(([folder]) => path.startsWith(folder))?.[1];
+    handlers.get(path) ?? below.find(([prefix]) => path.startsWith(prefix))?.[1];
 
   return {
     /** Handles every method of a path. */
@@ -28,7 +28,7 @@ export function createDirectRoutes(app: Express) {
       handlers.set(path, handler);
       app.all(path, handler);
     },
-    /** Handles every method of a path and of all below it, written as it is: in another form it is not found. */
+    /** Handles every method of a path and of all paths below it. Unlike with `add`, an unusual form is not found. */
     addBelow: (path: string, handler: DirectHandler): void => {
       handlers.set(path, handler);
       below.push([`${path}/`, handler]);

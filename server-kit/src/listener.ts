@@ -18,7 +18,7 @@ import type { ListenAddress } from './settings.ts';
 const HEADERS_TIMEOUT_MS = 10_000;
 /** The whole request, body included, must arrive within this; slower clients get 408. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Room for the longest ticket (4096 characters) and an agent's headers, unless more is given; more is 431. */
+/** The default: room for the longest ticket (4096 characters) and an agent's headers; more is 431. */
 const MAX_HEADER_BYTES = 16_384;
 /** Longer than a reverse proxy's usual idle time, so that the proxy closes first and no request is lost between. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;

@@ -25,7 +25,7 @@ export interface BodyBounds {
    * until they are complete or `admit` has resolved; when it is spent, the oldest is rejected.
    */
   readonly sender?: 'known' | 'stranger';
-  /** `any` takes a body with a content coding, whose bytes pass on unopened; `none` unless given. */
+  /** `any` accepts a body with a content coding and leaves it encoded; `none`, the default, rejects it. */
   readonly coding?: 'any' | 'none';
   /** Of a larger body only these bytes are read before `admit` resolves; its rejection ends the reading. */
   readonly large?: { readonly bytes: number; readonly admit: () => Promise<void> };
@@ -52,8 +52,8 @@ export async function readBody(req: IncomingMessage, options: BodyBounds): Promi
 
 /**
  * Rejects a request by its head.
- * @throws AppError `TOO_LARGE` for a declared length over the maximum; `INVALID_REQUEST` for a content coding, unless any is
- *   taken: a compressed body could be any size once opened
+ * @throws AppError `TOO_LARGE` for a declared length over the maximum; `INVALID_REQUEST` for a content coding, unless
+ *   `coding` is `any`: a compressed body could be any size once decoded
  */
 export function rejectByHead(
   { headers }: IncomingMessage,

@@ -1,4 +1,4 @@
-/** What is wrong with an agent's request that is to be signed for AWS (PROTOCOL.md section 5.9). */
+/** Why an agent's request cannot be signed for AWS (PROTOCOL.md section 5.9). */
 const PROBLEMS = {
   aws_presigned:
     'The request’s query has a signature or other members of one (X-Amz-…). Send the request itself: the webhook signs it.',
@@ -8,9 +8,8 @@ const PROBLEMS = {
     'The request’s body is not in a form of aws-chunked that can be read: its parts, its length or its trailer are not as its header says.',
 } as const;
 
-/** Why a request is not signed. */
 export type AwsRequestProblem = keyof typeof PROBLEMS;
 export const AWS_REQUEST_PROBLEMS = Object.keys(PROBLEMS) as AwsRequestProblem[];
 
-/** For people; has nothing of the request. */
+/** For people; quotes nothing of the request. */
 export const awsRequestProblemText = (problem: AwsRequestProblem): string => PROBLEMS[problem];

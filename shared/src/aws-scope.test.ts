@@ -33,11 +33,11 @@ test.each([
   'ec2.amazonaws.com',
   'bucket.s3-accelerate.amazonaws.com',
   'search-x.es.eu-west-1.amazonaws.com',
-])('%s tells not both', (host) => {
+])('%s does not name both region and service', (host) => {
   expect(awsScope({}, `https://${host}/`)).toBeUndefined();
 });
 
-test('what is given counts before what the host tells', () => {
+test('a configured region or service takes precedence over the one that the host names', () => {
   const url = 'https://s3.eu-central-1.amazonaws.com';
   expect(awsScope({ region: 'eu-west-1' }, url)).toEqual({ region: 'eu-west-1', service: 's3' });
   expect(awsScope({ service: 'glacier' }, url)).toEqual({ region: 'eu-central-1', service: 'glacier' });

@@ -1,17 +1,17 @@
-/** What the scope of a signature names (AWS, "Signature Version 4"). */
+/** The region and service in the credential scope of a signature (AWS, "Signature Version 4"). */
 export interface AwsScope {
   readonly region: string;
   readonly service: string;
 }
 
-/** AWS's domains of public endpoints. */
+/** The domains of AWS's public endpoints. */
 const ENDPOINT = /^(.+)\.(?:amazonaws\.com(?:\.cn)?|amazonaws\.eu|api\.aws)$/;
 const REGION = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-[0-9]{1,2}$/;
-/** `s3-eu-west-1.amazonaws.com`, and `s3-fips` before a region. */
-const OLD_S3 = /^s3-([a-z]{2,4}(?:-[a-z]{2,12}){1,3}-[0-9]{1,2})$/;
+/** Of legacy endpoints such as `s3-eu-west-1.amazonaws.com`. */
+const LEGACY_S3_PREFIX = 's3-';
 const FIPS = /-fips$/;
 
-/** Services with one endpoint that has no region in its name, by that endpoint; they sign for the partition's first. */
+/** Services with an endpoint that names no region; calls of it are signed for {@link GLOBAL_REGION}. */
 const GLOBAL: ReadonlySet<string> = new Set([
   'budgets',
   'cloudfront',
@@ -23,7 +23,7 @@ const GLOBAL: ReadonlySet<string> = new Set([
 ]);
 const GLOBAL_REGION = 'us-east-1';
 
-/** Where the first part of a service's host name is not the name that it is signed for. */
+/** Signing names of services that differ from the prefix of their endpoints. */
 const SIGNING_NAMES: ReadonlyMap<string, string> = new Map([
   ['api.ecr', 'ecr'],
   ['api.sagemaker', 'sagemaker'],
@@ -33,8 +33,8 @@ const SIGNING_NAMES: ReadonlyMap<string, string> = new Map([
   ['email', 'ses'],
   ['runtime.sagemaker', 'sagemaker'],
 ]);
-/** Services before whose name a host may have one of the owner's: of a bucket, an account, an API. */
-const BELOW_NAMES: ReadonlySet<string> = new Set([
+/** Services whose endpoints may begin with a name of the owner's: a bucket, an access point, an API. */
+const WITH_RESOURCE_PREFIX: ReadonlySet<string> = new Set([
   'execute-api',
   's3',
   's3-accesspoint',
@@ -43,28 +43,30 @@ const BELOW_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a call of an upstream is signed for (PROTOCOL.md section 5.9): what the configuration says, and beside that what
- * the host tells.
+ * What a call of an upstream is signed for (PROTOCOL.md section 5.9): region and service of the configuration, by default
+ * those that the host names.
  *
- * @returns undefined where neither names both
+ * @returns undefined if one of them is known from neither
  */
 export function awsScope(
   { region, service }: { readonly [Part in keyof AwsScope]?: string | undefined },
   upstreamUrl: string,
 ): AwsScope | undefined {
-  const told = toldByHost(new URL(upstreamUrl).hostname);
-  const scope = { region: region ?? told.region, service: service ?? told.service };
+  const ofHost = scopeOfHost(new URL(upstreamUrl).hostname);
+  const scope = { region: region ?? ofHost.region, service: service ?? ofHost.service };
   return scope.region === undefined || scope.service === undefined ? undefined : (scope as AwsScope);
 }
 
-function toldByHost(hostname: string): Partial<AwsScope> {
+function scopeOfHost(hostname: string): Partial<AwsScope> {
   const labels = ENDPOINT.exec(hostname)?.[1]
     ?.split('.')
     .filter((label) => label !== 'dualstack');
   const last = labels?.at(-1);
   if (labels === undefined || last === undefined) return {};
-  const oldRegion = OLD_S3.exec(last)?.[1];
-  if (oldRegion !== undefined) return { region: oldRegion, service: 's3' };
+  if (last.startsWith(LEGACY_S3_PREFIX)) {
+    const region = last.slice(LEGACY_S3_PREFIX.length);
+    if (REGION.test(region)) return { region, service: 's3' };
+  }
   if (!REGION.test(last)) return last === 's3' || labels.length === 1 ? globalScope(last) : {};
   const service = serviceOf(labels.slice(0, -1));
   return { region: last, ...(service !== undefined && { service }) };
@@ -79,6 +81,6 @@ function serviceOf(labels: readonly string[]): string | undefined {
   const known = SIGNING_NAMES.get(prefix);
   if (known !== undefined) return known;
   const last = (labels.at(-1) ?? '').replace(FIPS, '');
-  if (labels.length !== 1 && !BELOW_NAMES.has(last)) return undefined;
+  if (labels.length !== 1 && !WITH_RESOURCE_PREFIX.has(last)) return undefined;
   return last === 's3-accesspoint' ? 's3' : last;
 }

@@ -71,7 +71,7 @@ describe('a header field of a response is removed if it contains the secret (R18
     );
   });
 
-  it('a field that holds it as a form does is removed, be it a + or a space', () => {
+  it('a field with the secret in form encoding is removed, whether a + stands for itself or for a space', () => {
     const secret = 'key of forms/+0123456789';
     for (const text of [String(new URLSearchParams({ key: secret })), 'a=key+of+forms/%2B0123456789&b'])
       expect([text, survives(text, secret)]).toEqual([text, false]);

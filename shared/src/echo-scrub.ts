@@ -27,8 +27,8 @@ const FIELDS_BESIDE_A_SHORT_SECRET: ReadonlySet<string> = new Set([
  * to 8 bits that base64 shares with its surroundings. A short secret could be guessed: beside it the fields that come
  * back are the same ones, whatever they hold.
  * @param secret what was sent in a header or a query, ASCII: an `accessToken`, a session's token
- * @param options.inQuery servers copy the query into a `Location` of their own accord, so that a short secret in one takes
- *   that field out as well, whatever it holds (protocol HTP-37)
+ * @param options.inQuery the secret was sent in a query. Servers copy the query into `Location`, so a short secret there
+ *   removes that field too, whatever it contains (PROTOCOL.md HTP-37)
  */
 export function createScrub(
   secret: string,
@@ -41,7 +41,7 @@ export function createScrub(
   return (fields) => fields.filter((field) => !holders.some((holds) => holds(field)));
 }
 
-/** The address of a request is encoded once more in the query of another one, such as of a page to sign in at. */
+/** A URL is encoded once more when another URL has it in its query, such as that of a sign-in page. */
 const MAX_DECODINGS = 3;
 
 function holderOf(secret: string): (field: Field) => boolean {
@@ -61,9 +61,9 @@ function holderOf(secret: string): (field: Field) => boolean {
   return ([name, value]) => name.includes(lowerCase) || holdsSecret(value);
 }
 
-/** A form has `+` for a space, and `%2B` for itself. @returns none for a text with nothing to decode */
+/** With `+` as itself, and as the space that it is in a form. @returns none for a text with nothing to decode */
 const decodings = (text: string): readonly string[] =>
-  [text, text.replaceAll('+', ' ')].map(decodeEscapes).filter((decoded) => decoded !== text);
+  [...new Set([text, text.replaceAll('+', ' ')])].map(decodeEscapes).filter((decoded) => decoded !== text);
 
 /**
  * What base64 of any text around the secret is sure to have in it: one piece for each place in a group of three bytes.

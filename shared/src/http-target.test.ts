@@ -55,7 +55,7 @@ describe('a target', () => {
     expect(targetProblem('//evil.test', BASE)).toBeUndefined();
   });
 
-  it('of which no problem is known leads a URL parser to the same origin, below the path of the upstream', () => {
+  it('without a problem leads a URL parser to the same origin, below the path of the upstream', () => {
     const piece = fc.constantFrom(
       '/',
       '.',
@@ -95,7 +95,7 @@ describe('a target', () => {
     );
   });
 
-  it('has a text for each problem, with nothing of the target', () => {
+  it('has a text for each problem, which quotes nothing of the target', () => {
     for (const problem of ['target_length', 'query_parameter', 'fragment', 'path_dot_segment'] as const)
       expect(targetProblemText(problem)).toMatch(/^The request.*\.$/);
   });
@@ -122,7 +122,7 @@ describe('parameters', () => {
     ['/a?b', '/a?b&k=%C3%A4%20%26'],
     ['/a?b=?', '/a?b=?&k=%C3%A4%20%26'],
     ['/a??', '/a??&k=%C3%A4%20%26'],
-  ])('go behind the query of %j', (target, expected) => {
+  ])('are appended to the query of %j', (target, expected) => {
     expect(withQuery(target, [['k', 'ä &']])).toBe(expected);
     expect(withQuery(target, [])).toBe(target);
   });

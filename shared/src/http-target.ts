@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 8 * 1024;
 /** Visible ASCII. */
 const CHARACTERS = /^[!-~]*$/;
 
-/** What is wrong with a target besides what request rules deny in one as well. */
+/** Problems of a target, but for those that it shares with request rules. */
 const OWN_PROBLEMS = {
   target_length: 'The request’s path and query together are longer than 8,192 characters.',
   target_characters: 'The request’s path or query has a backslash, or a character that no URL has.',
@@ -28,11 +28,11 @@ export const targetProblemText = (problem: TargetProblem): string =>
     : ambiguityText(problem as Ambiguity);
 
 /**
- * Whether another program could take a target for something else than a path below the upstream's URL and a query.
+ * Why another program could read a target as something other than a path below the upstream's URL and a query.
  *
  * @param target what follows the URL, as the agent sent it: empty, or from `/` or `?` on
  * @param upstreamUrl without a query
- * @returns undefined if not
+ * @returns undefined if none could
  */
 export function targetProblem(target: string, upstreamUrl: string): TargetProblem | undefined {
   if (target.length > MAX_CHARACTERS) return 'target_length';
@@ -44,23 +44,24 @@ export function targetProblem(target: string, upstreamUrl: string): TargetProble
   return hasDotSegment(path) ? 'path_dot_segment' : undefined;
 }
 
-/** Nobody encodes a path more often. */
+/** No legitimate client encodes a path more often. */
 const MAX_DECODINGS = 5;
 const SEGMENT_ENDS = /[/\\]/;
 /** As request rules take one (PROTOCOL.md RUL-07), or with parameters, a query or a fragment behind it. */
 const DOT_SEGMENT = /^\.[. ]*(?:$|[;?#\0-\x20])/;
 
-/** Also one that only a program sees which decodes delimiters first, as of `a%2F..%2Fb`, or decodes more than once. */
+/** Also one that only programs see that decode delimiters first (`a%2F..%2Fb`), or decode more than once. */
 function hasDotSegment(path: string): boolean {
   let text = path;
-  for (let times = 0; text !== decodeEscapes(text); times++) {
-    if (times === MAX_DECODINGS) return true;
-    text = decodeEscapes(text);
+  for (let times = 0; times <= MAX_DECODINGS; times++) {
+    const decoded = decodeEscapes(text);
+    if (decoded === text) return text.split(SEGMENT_ENDS).some((segment) => DOT_SEGMENT.test(segment));
+    text = decoded;
   }
-  return text.split(SEGMENT_ENDS).some((segment) => DOT_SEGMENT.test(segment));
+  return true;
 }
 
-/** What is asked of the upstream, byte for byte: the path of its URL and the target behind it. */
+/** The request target at the upstream, byte for byte: the path of its URL, followed by the agent's target. */
 export function upstreamTarget(upstreamUrl: string, target: string): string {
   const path = basePath(upstreamUrl) + target;
   return path.startsWith('/') ? path : `/${path}`;
@@ -72,8 +73,8 @@ function basePath(upstreamUrl: string): string {
 }
 
 /**
- * Whether the query of a target names a parameter, as a program reads names that takes `&` and `;` for separators and
- * decodes what can be decoded.
+ * Whether the query of a target names a parameter, for a program that separates parameters at `&` and `;` and decodes
+ * what can be decoded.
  */
 export function namesParameter(target: string, name: string): boolean {
   const question = target.indexOf('?');
@@ -84,7 +85,7 @@ export function namesParameter(target: string, name: string): boolean {
     .some((pair) => decodeEscapes((pair.split('=', 1)[0] ?? '').replaceAll('+', ' ')) === name);
 }
 
-/** A target with parameters behind its query. @throws URIError for a value that is not well-formed Unicode */
+/** A target with parameters appended to its query. @throws URIError for a value that is not well-formed Unicode */
 export function withQuery(
   target: string,
   parameters: readonly (readonly [name: string, value: string])[],
@@ -93,6 +94,6 @@ export function withQuery(
   const added = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
   const question = target.indexOf('?');
   if (question === -1) return `${target}?${added}`;
-  // A later question mark is part of a value, which the added would then be as well.
+  // Only a target that ends at its first question mark has an empty query; a later one is part of a value.
   return question === target.length - 1 ? target + added : `${target}&${added}`;
 }

@@ -40,6 +40,7 @@ export {
   fillMarkers,
   httpRequestFieldsThatTravel,
   isFieldValue,
+  markedNames,
   markersIn,
   requestFieldsThatTravel,
   withInjectedFields,

@@ -17,9 +17,9 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const REQUEST_PREFIX = 'mcp-param-';
 
-/** PROTOCOL.md section 5.8: what does not travel of an agent's request to an HTTP API; everything else does. */
+/** PROTOCOL.md section 5.8: what an agent's request to an HTTP API loses; every other field travels. */
 const WITHHELD_REQUEST_FIELDS: ReadonlySet<string> = new Set([
-  // Of one connection alone (RFC 9110 section 7.6.1), and what an HTTP client writes itself.
+  // Of one connection alone (RFC 9110 section 7.6.1), and fields that an HTTP client writes itself.
   'keep-alive',
   'te',
   'trailer',
@@ -30,7 +30,7 @@ const WITHHELD_REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'content-length',
   'expect',
   'accept-encoding',
-  // What authenticates to the control plane, and what a browser adds of it.
+  // Authentication to the control plane, and what a browser says about it.
   'authorization',
   'x-mcp-key',
   'x-agent-key',
@@ -101,7 +101,7 @@ export function requestFieldsThatTravel(pairs: HeaderPairs): [name: string, valu
 
 /**
  * The fields of an agent's request that an HTTP API is sent (PROTOCOL.md section 5.8), in their order, names in lower
- * case. Fields that `Connection` names stay behind, and those that cannot be written as they were.
+ * case. Fields that `Connection` names stay behind, as do those with an illegal name or value.
  * @param pairs name and value, as received
  */
 export function httpRequestFieldsThatTravel(pairs: HeaderPairs): [name: string, value: string][] {
@@ -130,8 +130,8 @@ export function answerFieldsThatTravel(pairs: HeaderPairs): [name: string, value
 }
 
 /**
- * A caller's fields with those of the templates in the place of theirs (PROTOCOL.md PRX-21), also where names differ
- * as {@link foldedName} has it, so that the caller's could count.
+ * A caller's fields, with those of the templates in place of fields of the same name (PROTOCOL.md PRX-21). Names are the
+ * same if {@link foldedName} is, since an upstream could read the caller's field instead.
  * @param fields of the caller, those that travel, names in lower case
  * @param injected values by names in any case
  */
@@ -145,8 +145,8 @@ export function withInjectedFields(
 }
 
 /**
- * CGI and WSGI make one variable of names that differ in `_` and `-` alone (RFC 3875 section 4.1.18); some servers, lighttpd
- * for one, of those that differ in any characters but letters and digits.
+ * A name as upstreams compare it: CGI and WSGI make one variable of names that differ in `_` and `-` alone (RFC 3875
+ * section 4.1.18), some servers (lighttpd) of names that differ in any characters but letters and digits.
  */
 export const foldedName = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
 
@@ -173,8 +173,8 @@ function endToEnd(pairs: HeaderPairs, travels: (name: string) => boolean): [name
 }
 
 /**
- * PROTOCOL.md sections 5.6 and 5.8: the markers of a template's value: for the credential, in either spelling, and for HTTP
- * Basic with a user name, which has no colon (RFC 7617) and no brace.
+ * The markers of a template's value (PROTOCOL.md sections 5.6 and 5.8): for the credential, in either spelling, and for
+ * HTTP Basic with a user name, which has no colon (RFC 7617) and no brace.
  */
 const MARKER = /\$\{TOKEN\}|\$<TOKEN>|\$\{BASIC:([!-9;-|~]{0,128})\}/g;
 
@@ -182,6 +182,12 @@ const MARKER = /\$\{TOKEN\}|\$<TOKEN>|\$\{BASIC:([!-9;-|~]{0,128})\}/g;
 export function markersIn(value: string): number {
   return value.match(MARKER)?.length ?? 0;
 }
+
+/** The names of the templates whose value has a marker. */
+export const markedNames = (templates: Readonly<Record<string, string>>): string[] =>
+  Object.entries(templates)
+    .filter(([, value]) => markersIn(value) > 0)
+    .map(([name]) => name);
 
 /** Replaces each marker by the credential, in one pass: markers inside the credential stay. */
 export function fillMarkers(value: string, token: string): string {

@@ -15,7 +15,7 @@ const encoded = (text: string): string =>
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** What a request says about its signature, which was computed anew from AWS's description of it ("Create a signed request"). */
+/** What the signature of a request says, and whether it equals the one computed as AWS documents it ("Create a signed request"). */
 export interface VerifiedSignature {
   readonly holds: boolean;
   readonly accessKeyId: string;
@@ -33,7 +33,7 @@ interface SignedRequest {
   readonly body: Uint8Array;
 }
 
-/** Without any of AWS's libraries. The body must be the one whose hash is signed. */
+/** Uses none of AWS's libraries. The body must be the one whose hash is signed. */
 export function verifySignature(request: SignedRequest, secretAccessKey: string): VerifiedSignature {
   const { method, url, headers, body } = request;
   const [, accessKeyId = '', scope = '', region = '', service = '', names = '', signature = ''] =

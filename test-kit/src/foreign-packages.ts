@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { CACHE, isInstalled, mustRun } from './run-program.ts';
 
-/** Python with the module that makes virtual environments, which Debian packs by itself. */
+/** Python with the module that makes virtual environments, which Debian packages separately. */
 export const hasPython = isInstalled('python3', '-c', 'import ensurepip, venv');
 
 /**
- * A virtual environment of Python, made at its first use.
- * @param requirements a file as of `pip install -r`
+ * A Python virtual environment, made at its first use.
+ * @param requirements path of a file for `pip install -r`
  * @returns its interpreter
  */
 export async function pythonEnvironment(requirements: string): Promise<string> {
@@ -25,13 +25,13 @@ export async function pythonEnvironment(requirements: string): Promise<string> {
 }
 
 /**
- * A folder with packages of npm, made at its first use.
- * @param packages each with its version, as `openai@7.0.0`
+ * A folder with npm packages, made at its first use.
+ * @param packages each with its version, such as `openai@7.0.0`
  * @returns the folder that has `node_modules`
  */
 export const nodePackages = (...packages: readonly string[]): Promise<string> =>
   cachedFolder('node', packages, async (making) => {
-    // Without it npm takes the packages for some of a folder further up.
+    // Without it npm would install into a folder further up.
     writeFileSync(join(making, 'package.json'), '{ "private": true }');
     const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
     await mustRun(['npm', 'install', ...options, ...packages], { cwd: making });

@@ -8,7 +8,7 @@ import { launchChromium } from './chromium.ts';
 /** A desktop, a phone, and the narrowest that WCAG 2.2 asks for (1.4.10). */
 const WIDTHS = [1280, 390, 320];
 const HEIGHT = 800;
-/** More than there are places for the focus on the pages, and in the windows, that are gone through by Tab. */
+/** More than the focusable elements of any page or dialog that a test goes through by Tab. */
 const MAX_TABS = 10;
 
 /** A page of a new browser context, for each test of a file. */
@@ -21,7 +21,7 @@ export interface PageInTest {
   heading(): Promise<string | null>;
   /** Presses a key that loads a page. */
   press(key: string): Promise<void>;
-  /** Presses Tab until the focus is there. */
+  /** Presses Tab until this element has the focus. */
   tabTo(wanted: Locator): Promise<void>;
   /**
    * The page has this name and what all pages have, leads on, is accessible, and no wider than the window, by day and by
@@ -89,7 +89,7 @@ export function usePage(...args: readonly string[]): PageInTest {
 }
 
 async function tabTo(page: Page, wanted: Locator): Promise<void> {
-  // The edges of a window pass the focus on a frame later. A press before that leads out of the window.
+  // The focus guards of a dialog move the focus on a frame later. A press before that leaves the dialog.
   const focused = page.locator(':focus:not([data-base-ui-focus-guard])');
   const reached = focused.and(wanted);
   for (let presses = 0; presses < MAX_TABS && (await reached.count()) === 0; presses++) {

@@ -30,7 +30,7 @@ export interface RunningWebhook {
 
 /** A scrape that is cut off is repeated. */
 const METRICS_GRACE_MS = 500;
-/** Of a signed request: a target of 8 KiB, the longest ticket, an agent's fields and their names (PROTOCOL.md HTP-19). */
+/** Room for a target of 8 KiB, the longest ticket, and an agent's fields with their signed names (PROTOCOL.md HTP-19). */
 const MAX_HEADER_BYTES = 40 * 1024;
 /**
  * How long after the last accepted request a refresh still begins. A provider's answer takes 8 s at most and must be

@@ -41,7 +41,7 @@ export interface EgressStream {
   readonly method: string;
   /** Absolute, `https` (or `http` to addresses that the operator permits), without userinfo. */
   readonly url: string;
-  /** From `/` on, for the request line as it is, instead of the URL's path and query in a URL parser's spelling. */
+  /** The request target, from `/` on, sent as it is. Default: the URL's path and query, as a URL parser writes them. */
   readonly target?: string;
   /** Without `host`, which comes from the URL, and without framing, which comes from the body. */
   readonly headers: Readonly<Record<string, string>>;

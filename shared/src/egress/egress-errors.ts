@@ -68,7 +68,7 @@ function kindOf(error: unknown, code: string): EgressFailureKind {
 const UNREACHABLE_CODES = /^(EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|EACCES|EPERM)$/;
 const CERTIFICATE_CODES = /^(?!ERR_SSL_|ERR_OSSL_|EPROTO|ERR_TLS_(?!CERT_))/;
 
-/** What the egress rules decide before a call is made is none of these. */
+/** Without what the egress rules decide before a call is made, and without redirects, which the egress client never follows. */
 type Unanswered = Exclude<CallFailure, 'address' | 'plain_http' | 'redirect'>;
 
 /** A word for why a streamed call got no head of an answer, without anything of its error, which may quote what was sent. */

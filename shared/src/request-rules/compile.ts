@@ -53,7 +53,7 @@ interface HttpRule extends Place {
 }
 
 interface McpRule extends Place {
-  /** Patterns of their names. */
+  /** Patterns of tool names. */
   readonly tools: readonly string[];
   readonly allowsTool: Matches;
   /** Of JSON-RPC, but for `tools/call`. */
@@ -188,7 +188,7 @@ function anyOf(patterns: readonly string[]): Matches {
   return (text) => matchers.some((matches) => matches(text));
 }
 
-/** As {@link anyOf}, by the parts before their first `*`: what a name takes hardly grows with the patterns. */
+/** Like {@link anyOf}, indexed by the text before the first `*`: the time for a name hardly grows with the patterns. */
 function anyOfMany(patterns: readonly string[]): Matches {
   const byHead = Map.groupBy(patterns, headOf);
   const matchers = new Map([...byHead].map(([head, those]) => [head, anyOf([...new Set(those)])]));

@@ -39,7 +39,7 @@ const PATH_OVERRIDES: ReadonlySet<string> = new Set([
   'x-script-name',
   'script-name',
   'path-info',
-  // Of a second resource, with which no rule is compared: what a copy is made of, or goes to (RFC 4918 section 10.3).
+  // A second resource, which no rule is compared with: the source or destination of a copy (RFC 4918 section 10.3).
   'destination',
   'x-amz-copy-source',
   'x-amz-rename-source',
@@ -141,7 +141,7 @@ function isMethodOverride(name: string): boolean {
 
 /** In these an ASCII name is the bytes that it is in UTF-8, the default of forms and JSON. */
 const ASCII_CHARSET = /^(?:utf-?8|us-ascii|iso-8859-1)$/;
-/** Up to the next one where it has no value, so that the time is linear. */
+/** One without a value ends at the next, so that matching takes linear time. */
 const CHARSET_PARAMETERS = /charset(?:(?!charset)[^=])*=\s*["']?([^\s"';,]*)/g;
 
 /**

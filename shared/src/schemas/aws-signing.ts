@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { awsScope } from '../aws-scope.ts';
 import { isObject } from '../json.ts';
-import { markersIn } from '../proxy-headers.ts';
+import { markedNames } from '../proxy-headers.ts';
 
-/** They are parts of a scope, which slashes separate. */
+/** Slashes separate the parts of a credential scope. */
 const SCOPE_PART = /^[a-z0-9-]{1,64}$/;
 const scopePartSchema = z.string().regex(SCOPE_PART, 'not 1 to 64 of a-z 0-9 -');
 
-/** PROTOCOL.md section 5.9: a configuration whose calls are signed for AWS. What is absent the upstream's host tells. */
+/** PROTOCOL.md section 5.9: how the calls of a proxy are signed for AWS. Defaults come from the upstream's host. */
 export const awsSigningSchema = z.object({
   type: z.literal('aws_sigv4'),
   region: scopePartSchema.optional(),
@@ -24,7 +24,7 @@ export interface Signable {
   readonly signing?: AwsSigning | undefined;
 }
 
-/** Whether a configuration can be signed for, where it asks for that. */
+/** Whether calls can be signed as a configuration asks for; true if it does not ask. */
 export function fitsSigning({
   upstreamUrl,
   headerTemplates,
@@ -33,10 +33,9 @@ export function fitsSigning({
   signing,
 }: Signable): boolean {
   if (signing === undefined) return true;
-  const templates = [...Object.values(headerTemplates), ...Object.values(queryTemplates ?? {})];
   return (
     kind === 'http' &&
-    templates.every((template) => markersIn(template) === 0) &&
+    [headerTemplates, queryTemplates ?? {}].every((templates) => markedNames(templates).length === 0) &&
     URL.canParse(upstreamUrl) &&
     awsScope(signing, upstreamUrl) !== undefined
   );
@@ -51,15 +50,11 @@ export const isAwsSigning = (value: unknown): value is AwsSigning =>
   );
 
 /**
- * The headers of a call, in lower case, in which the credential or what is made of it goes: that of the signature, which
- * names the access key, and those of templates.
+ * The headers of a call, in lower case, that carry the credential or what is made of it: that of the signature, which
+ * names the access key, or else those of templates.
  */
 export const credentialHeaders = ({
   headerTemplates,
   signing,
 }: Pick<Signable, 'headerTemplates' | 'signing'>): readonly string[] =>
-  signing === undefined
-    ? Object.entries(headerTemplates)
-        .filter(([, value]) => markersIn(value) > 0)
-        .map(([name]) => name.toLowerCase())
-    : ['authorization'];
+  signing === undefined ? markedNames(headerTemplates).map((name) => name.toLowerCase()) : ['authorization'];

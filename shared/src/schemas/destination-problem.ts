@@ -1,4 +1,4 @@
-import { markersIn } from '../proxy-headers.ts';
+import { markedNames } from '../proxy-headers.ts';
 import { isAllowedDestination } from '../allowed-hosts.ts';
 import { credentialHeaders, fitsSigning, isAwsSigning } from './aws-signing.ts';
 import { areHeaderTemplates, areQueryTemplates, parseOutgoingUrl } from './destinations.ts';
@@ -30,8 +30,8 @@ export function destinationProblem(
   const allowed = new Set(settings.allowedHeaders.map((name) => name.toLowerCase()));
   const header = credentialHeaders(config).find((name) => !allowed.has(name));
   if (header !== undefined) return { cause: 'header', header };
-  const parameter = Object.entries(queryTemplates ?? {}).find(
-    ([name, value]) => markersIn(value) > 0 && settings.allowedQuery?.includes(name) !== true,
+  const parameter = markedNames(queryTemplates ?? {}).find(
+    (name) => settings.allowedQuery?.includes(name) !== true,
   );
-  return parameter && { cause: 'parameter', parameter: parameter[0] };
+  return parameter === undefined ? undefined : { cause: 'parameter', parameter };
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { markersIn } from '../proxy-headers.ts';
+import { markedNames } from '../proxy-headers.ts';
 import { AWS_REQUEST_PROBLEMS, type AwsRequestProblem, awsRequestProblemText } from '../aws-request.ts';
 import { allowedHostFor, isAllowedHost } from '../allowed-hosts.ts';
 import { TARGET_PROBLEMS, type TargetProblem, targetProblemText } from '../http-target.ts';
@@ -28,7 +28,7 @@ export type CallFailure = keyof typeof CALL_FAILURES;
 export type DestinationProblem =
   /** The upstream's address is not a valid one. */
   | { readonly cause: 'url' }
-  /** What is signed for can neither be read from the configuration nor from the address. */
+  /** The settings for signatures are invalid, or neither they nor the address name region and service. */
   | { readonly cause: 'signing' }
   /** The record's owner did not allow this scheme, host and port together. */
   | { readonly cause: 'host' }
@@ -40,7 +40,7 @@ export type DestinationProblem =
   | { readonly cause: 'parameter'; readonly parameter?: string | undefined }
   /** The ticket is for another record than the configuration. */
   | { readonly cause: 'service' }
-  /** The request is one for an HTTP API and the configuration one for MCP, or the reverse. */
+  /** The request is for an HTTP API and the configuration for MCP, or the reverse. */
   | { readonly cause: 'kind' };
 
 const CALL_CAUSES = Object.keys(CALL_FAILURES) as CallFailure[];
@@ -125,7 +125,7 @@ export function proxyFailureText(failure: ProxyFailure, config: Destination): st
       return `Header \`${header}\` is not an allowed header of \`${config.serviceName}\`. ${command}`;
     }
     case 'parameter': {
-      const parameters = markedParameters(config);
+      const parameters = markedNames(config.queryTemplates ?? {});
       const parameter = parameters.find((name) => name === failure.parameter) ?? parameters.join('` or `');
       const command = allowing(config);
       if (command === undefined)
@@ -146,20 +146,15 @@ export function proxyFailureText(failure: ProxyFailure, config: Destination): st
   }
 }
 
-const markedParameters = ({ queryTemplates = {} }: Destination): readonly string[] =>
-  Object.entries(queryTemplates)
-    .filter(([, value]) => markersIn(value) > 0)
-    .map(([name]) => name);
-
-/** Safe to copy into a shell: the control plane chose the address, the name and the headers. */
+/** Safe to copy into a shell: the control plane chose the address, the name, the headers and the parameters. */
 const PLAIN_WORD = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /** @returns undefined where a shell could misread the command */
 function allowing(config: Destination): string | undefined {
-  const { serviceName, upstreamUrl } = config;
+  const { serviceName, upstreamUrl, queryTemplates = {} } = config;
   const entry = allowedHostFor(new URL(upstreamUrl));
   const headers = credentialHeaders(config);
-  const parameters = markedParameters(config);
+  const parameters = markedNames(queryTemplates);
   const words = [serviceName, ...headers, ...parameters];
   if (!isAllowedHost(entry) || !words.every((word) => PLAIN_WORD.test(word))) return undefined;
   const flags = [

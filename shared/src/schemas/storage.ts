@@ -47,16 +47,20 @@ const proxyConfigMembers = {
   serviceName: serviceNameSchema,
   upstreamUrl: outgoingUrlSchema,
   headerTemplates: headerTemplatesSchema,
-  /** What is called through it (PROTOCOL.md section 5.8); absent: a server of MCP. */
+  /** An HTTP API (PROTOCOL.md section 5.8); absent: an MCP server. */
   kind: z.literal('http').optional(),
   queryTemplates: queryTemplatesSchema.optional(),
-  /** Of the upstream to other origins; absent: they are answers like any other. */
+  /** What the webhook does with redirects to other origins; absent: it returns them like any other response. */
   redirects: z.literal('follow-without-credential').optional(),
-  /** Calls are signed with the credential (PROTOCOL.md section 5.9), which is in no template then. */
+  /** How calls are signed with the credential (PROTOCOL.md section 5.9), which is then in no template. */
   signing: awsSigningSchema.optional(),
 };
-type OfHttpApi = Readonly<Partial<Record<'redirects', unknown>>> & Signable;
-const fitsItsKind = ({ kind, queryTemplates, redirects, upstreamUrl }: OfHttpApi): boolean =>
+const fitsItsKind = ({
+  kind,
+  queryTemplates,
+  redirects,
+  upstreamUrl,
+}: Signable & { readonly redirects?: unknown }): boolean =>
   kind === 'http' ? !upstreamUrl.includes('?') : queryTemplates === undefined && redirects === undefined;
 const OF_ITS_KIND =
   'queryTemplates and redirects are for kind http, whose upstreamUrl has no query, as requests add theirs';

@@ -43,7 +43,7 @@ export function fieldValues(headers: HeaderPairs, lowerCaseName: string): string
   return values;
 }
 
-/** The values of each field, as {@link fieldValues} has them, by names in lower case. */
+/** The values of every field, as {@link fieldValues} returns them, by name in lower case. */
 export function fieldsByName(headers: HeaderPairs): ReadonlyMap<string, readonly string[]> {
   const fields = new Map<string, string[]>();
   for (const [received, value] of headers) {

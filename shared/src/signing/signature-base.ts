@@ -28,18 +28,18 @@ export function signatureBase(
   components: readonly string[],
   signatureParams: string,
 ): string {
-  // Once for all: an agent's request to an HTTP API may have thousands of fields, all of them covered.
-  const read = { ...message, fields: fieldsByName(message.headers) };
-  const lines = components.map((component) => `"${component}": ${componentValue(read, component)}`);
+  // One pass over the headers: an agent's request to an HTTP API may have thousands of fields, all of them covered.
+  const fields = fieldsByName(message.headers);
+  const lines = components.map(
+    (component) => `"${component}": ${componentValue(message, fields, component)}`,
+  );
   lines.push(`"@signature-params": ${signatureParams}`);
   return lines.join('\n');
 }
 
-interface ReadMessage extends SignedMessage {
-  readonly fields: ReturnType<typeof fieldsByName>;
-}
+type Fields = ReturnType<typeof fieldsByName>;
 
-function componentValue(message: ReadMessage, component: string): string {
+function componentValue(message: SignedMessage, fields: Fields, component: string): string {
   switch (component) {
     case '@method':
       return inTarget(message.method);
@@ -51,11 +51,11 @@ function componentValue(message: ReadMessage, component: string): string {
       // RFC 9421 section 2.2.7: an absent query is a lone question mark.
       return message.query === '' ? '?' : inTarget(message.query);
     default:
-      return onlyFieldValue(message.fields, component);
+      return onlyFieldValue(fields, component);
   }
 }
 
-function onlyFieldValue(fields: ReadMessage['fields'], component: string): string {
+function onlyFieldValue(fields: Fields, component: string): string {
   if (!FIELD_NAME.test(component)) throw new SignatureRefused('component_unknown');
   const [value, ...others] = fields.get(component) ?? [];
   if (value === undefined) throw new SignatureRefused('field_missing');

@@ -39,7 +39,7 @@ export interface StoreTicket extends CommonClaims {
 /** Uses a credential at `/v1/proxy`. */
 export interface ProxyTicket extends CommonClaims {
   readonly op: 'proxy';
-  /** The agent's method, as {@link isHttpMethod} takes it; for a proxy of MCP one of `MCP_METHODS`. */
+  /** The agent's method: one that {@link isHttpMethod} accepts; for an MCP proxy, one of `MCP_METHODS`. */
   readonly htm: string;
   /** The proxy's id. */
   readonly prx: string;
@@ -48,14 +48,14 @@ export interface ProxyTicket extends CommonClaims {
 export type TicketClaims = CredentialTicket | StoreTicket | ProxyTicket;
 export type TicketFor<Op extends TicketOp> = Extract<TicketClaims, { readonly op: Op }>;
 
-/** PROTOCOL.md section 4, `htm`: what a proxy of MCP may be called with. */
+/** PROTOCOL.md section 4, `htm`: the methods that an MCP proxy accepts. */
 export const MCP_METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const;
 type McpMethod = (typeof MCP_METHODS)[number];
 export const isMcpMethod = (text: string): text is McpMethod => MCP_METHODS.some((method) => method === text);
 
 const HTTP_METHOD = /^(?!CONNECT$|TRACE$)[A-Z][A-Z-]{0,19}$/;
 
-/** PROTOCOL.md section 5.8: whether a proxy of an HTTP API may be called with this method. */
+/** PROTOCOL.md section 5.8: whether the proxy of an HTTP API accepts a method. */
 export const isHttpMethod = (text: string): boolean => HTTP_METHOD.test(text);
 
 /** PROTOCOL.md section 4: the longest `exp - iat`. */

@@ -27,7 +27,7 @@ import type { OpenRecord } from '../vault/vault.ts';
 import { NotSignable, type UnsignedRequest, unsignedRequest } from './aws-request.ts';
 import { upstreamFields } from './inject.ts';
 
-/** What may be sent of a call, and what the rules of a record say about it; nothing where it has none. */
+/** The parts of a call that may be sent, and what a record's rules, if it has any, say about it. */
 export interface AllowedCall {
   readonly sent: UnsignedRequest;
   /** For the log. Of the path the pattern that allowed it: the path itself could hold what no log should. */
@@ -37,10 +37,10 @@ export interface AllowedCall {
 }
 type Allowed = Extract<RequestVerdict, { readonly allowed: true }>;
 
-/** Of an agent, as the control plane sent it. */
+/** An agent's call, as the control plane sent it. */
 export interface RequestedCall {
   readonly ticket: ProxyTicket;
-  /** What follows the upstream's URL, for a proxy of an HTTP API, and for no other (PROTOCOL.md section 5.8). */
+  /** The path and query after the upstream's URL; only for a proxy of an HTTP API (PROTOCOL.md section 5.8). */
   readonly target: string | undefined;
   /** As received. */
   readonly fields: HeaderPairs;
@@ -59,25 +59,26 @@ export function mustAllowCall(
 ): AllowedCall {
   const problem = destinationProblem(config, settings);
   if (problem !== undefined) throw destinationNotAllowed(problem, config);
-  mustBeOfItsKind(call, config);
+  mustMatchKind(call, config);
   const sent = config.signing === undefined ? call : withoutSignature(call, config);
   if (settings.requests === undefined) return { sent };
   const rules = compiledRules(settings.requests);
-  const request = requestOf({ ...call, fields: sent.fields, body: sent.body }, config);
+  const request = requestOf({ ...call, ...sent }, config);
   const verdict = rules.decide(request);
   if (!verdict.allowed) throw requestNotAllowed({ cause: verdict.reason, tool: verdict.tool }, config);
   const { allowed: _allowed, listsTools, ...rule } = verdict;
   return { sent, rule, ...(listsTools === true && { showsTool: rules.toolsShownAt(request) }) };
 }
 
-function mustBeOfItsKind({ ticket, target }: RequestedCall, config: ProxyConfig): void {
+/** @throws ApiError DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED */
+function mustMatchKind({ ticket, target }: RequestedCall, config: ProxyConfig): void {
   const { kind, upstreamUrl, queryTemplates = {} } = config;
   if ((kind === 'http') !== (target !== undefined) || (kind === undefined && !isMcpMethod(ticket.htm)))
     throw destinationNotAllowed({ cause: 'kind' }, config);
   if (target === undefined) return;
   const isTaken = Object.keys(queryTemplates).some((name) => namesParameter(target, name));
-  const cause = targetProblem(target, upstreamUrl) ?? (isTaken && 'query_parameter');
-  if (cause !== false) throw requestNotAllowed({ cause }, config);
+  const cause = targetProblem(target, upstreamUrl) ?? (isTaken ? 'query_parameter' : undefined);
+  if (cause !== undefined) throw requestNotAllowed({ cause }, config);
 }
 
 function withoutSignature(call: RequestedCall, config: ProxyConfig): UnsignedRequest {

@@ -1,26 +1,26 @@
 import { type HeaderPairs, isFieldValue } from '@svault/shared';
 
-/** A body without the framing of `aws-chunked` (AWS, "Signature calculations: chunked upload"). */
+/** A body decoded from `aws-chunked` (AWS, "Signature calculations: chunked upload"). */
 export interface DecodedBody {
   readonly body: Uint8Array;
-  /** Behind the last chunk; names in lower case. */
+  /** Names in lower case. */
   readonly trailers: HeaderPairs;
 }
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** Enough for a size and a chunk's signature. */
+/** Enough for a chunk's size and signature. */
 const MAX_LINE_BYTES = 1024;
-/** SDKs write pieces of 8 KiB and more. */
+/** SDKs write chunks of 8 KiB or more. */
 const MAX_CHUNKS = 16 * 1024;
-/** A signature of each chunk is made with a key that counts for nothing here. */
+/** The chunk's signature is ignored: the client made it with dummy keys. */
 const CHUNK_HEAD = /^([0-9a-f]{1,8})(?:;chunk-signature=[0-9a-f]{1,256})?$/i;
 /** Some SDKs write a line feed before the end of the line. */
 const TRAILER = /^([a-z0-9-]{1,128}):([^\n]*)\n?$/i;
-/** Made with the same key. */
+/** Ignored for the same reason. */
 const TRAILER_SIGNATURE = 'x-amz-trailer-signature';
 
-/** @returns undefined for what is not framed so, to its last byte */
+/** @returns undefined unless the whole body, to its last byte, is well-formed `aws-chunked` */
 export function decodeAwsChunked(framed: Uint8Array): DecodedBody | undefined {
   const chunks: Uint8Array[] = [];
   for (let at = 0; ;) {
@@ -39,14 +39,14 @@ export function decodeAwsChunked(framed: Uint8Array): DecodedBody | undefined {
   }
 }
 
-/** @returns undefined without its end */
+/** @returns the line without its CRLF; undefined if there is none within the limit */
 function lineAt(bytes: Uint8Array, at: number): string | undefined {
   const piece = Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(MAX_LINE_BYTES, bytes.length - at));
   const end = piece.indexOf('\r\n');
   return end === -1 ? undefined : piece.toString('latin1', 0, end);
 }
 
-/** With or without the empty line behind them. */
+/** With or without a final empty line. */
 function trailersIn(rest: Uint8Array): HeaderPairs | undefined {
   if (rest.byteLength > MAX_LINE_BYTES) return undefined;
   const lines = Buffer.from(rest).toString('latin1').split('\r\n');

@@ -7,10 +7,10 @@ export interface AwsKeys {
   readonly sessionToken?: string;
 }
 
-/** Stands in a list of a header, before a slash. */
+/** Stands in the `Credential` of an `Authorization`, whose parts are separated by slashes. */
 const ACCESS_KEY_ID = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** @returns undefined for a credential that is none */
+/** @returns undefined for a credential that is no access key of AWS */
 export function awsKeysIn(token: string): AwsKeys | undefined {
   const json = readJson(token);
   if (!isObject(json)) return undefined;

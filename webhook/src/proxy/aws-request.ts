@@ -1,8 +1,8 @@
 import type { AwsRequestProblem, HeaderPairs } from '@svault/shared';
 import { type DecodedBody, decodeAwsChunked } from './aws-chunked.ts';
 
-/** What a client's own signature is made of: the webhook signs anew, with its own clock. */
-const OF_A_SIGNATURE: ReadonlySet<string> = new Set([
+/** Headers of the client's own signature, which the webhook replaces with one that it makes by its own clock. */
+const SIGNATURE_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'date',
   'x-amz-content-sha256',
@@ -11,8 +11,8 @@ const OF_A_SIGNATURE: ReadonlySet<string> = new Set([
   'x-amz-s3session-token',
   'x-amz-security-token',
 ]);
-/** The same in the query of a presigned URL, of the former version too; decoded, in lower case. */
-const OF_A_PRESIGNED_URL: ReadonlySet<string> = new Set([
+/** Query parameters of presigned URLs, of Signature Version 2 too; decoded, in lower case. */
+const PRESIGNED_PARAMETERS: ReadonlySet<string> = new Set([
   'awsaccesskeyid',
   'x-amz-algorithm',
   'x-amz-content-sha256',
@@ -24,25 +24,25 @@ const OF_A_PRESIGNED_URL: ReadonlySet<string> = new Set([
   'x-amz-signature',
   'x-amz-signedheaders',
 ]);
-/** What describes the framing of a body that is sent without it. */
-const OF_THE_FRAMING: ReadonlySet<string> = new Set([
+/** Headers that describe `aws-chunked`, which the body is decoded from before it is sent. */
+const CHUNKED_HEADERS: ReadonlySet<string> = new Set([
   'content-encoding',
   'x-amz-decoded-content-length',
   'x-amz-trailer',
 ]);
 const CHUNKED = 'aws-chunked';
-/** `x-amz-content-sha256` of a body in the framing of {@link decodeAwsChunked}. */
+/** The `x-amz-content-sha256` of a body that {@link decodeAwsChunked} decodes. */
 const STREAMING =
   /^STREAMING-(?:UNSIGNED-PAYLOAD-TRAILER|AWS4-(?:HMAC-SHA256|ECDSA-P256-SHA256)-PAYLOAD(?:-TRAILER)?)$/;
 const CHECKSUM = /^x-amz-checksum-/;
 
-/** What of an agent's request is signed. */
+/** The parts of an agent's request that are signed besides its method and target. */
 export interface UnsignedRequest {
   readonly fields: HeaderPairs;
   readonly body: Uint8Array;
 }
 
-/** Thrown in this folder alone. */
+/** Thrown within this folder only. */
 export class NotSignable extends Error {
   override readonly name = 'NotSignable';
   readonly problem: AwsRequestProblem;
@@ -54,16 +54,16 @@ export class NotSignable extends Error {
 }
 
 /**
- * A request without the signature that its client made with keys that count for nothing, and its body without the framing
- * whose parts are signed with them (PROTOCOL.md section 5.9).
+ * Removes the signature that the client made with dummy keys from a request, and decodes a body in `aws-chunked`, whose
+ * chunks may be signed with them (PROTOCOL.md section 5.9).
  *
  * @param request.fields as received
  * @throws NotSignable
  */
 export function unsignedRequest({ fields, body }: UnsignedRequest, target: string): UnsignedRequest {
-  mustHaveOneReading(target);
+  mustHaveSignableQuery(target);
   const named = fields.map(([name, value]) => [name.toLowerCase(), value] as const);
-  const kept = named.filter(([name]) => !OF_A_SIGNATURE.has(name));
+  const kept = named.filter(([name]) => !SIGNATURE_HEADERS.has(name));
   const isStreaming = valuesOf(named, 'x-amz-content-sha256').some((hash) => hash.startsWith('STREAMING-'));
   const codings = listIn(named, 'content-encoding');
   if (!isStreaming) {
@@ -74,7 +74,7 @@ export function unsignedRequest({ fields, body }: UnsignedRequest, target: strin
   const others = codings.filter((coding) => coding !== CHUNKED);
   return {
     fields: [
-      ...kept.filter(([name]) => !OF_THE_FRAMING.has(name)),
+      ...kept.filter(([name]) => !CHUNKED_HEADERS.has(name)),
       ...(others.length === 0 ? [] : [['content-encoding', others.join(', ')] as const]),
       ...decoded.trailers,
     ],
@@ -82,12 +82,16 @@ export function unsignedRequest({ fields, body }: UnsignedRequest, target: strin
   };
 }
 
-/** A signature is made over names and values, which each reader of a query finds for itself. */
-function mustHaveOneReading(target: string): void {
+/**
+ * A signature covers decoded names and values, so a query that parsers decode differently is rejected.
+ *
+ * @throws NotSignable
+ */
+function mustHaveSignableQuery(target: string): void {
   const query = target.split('?').slice(1).join('?');
   if (query.includes('+')) throw new NotSignable('aws_query');
   for (const [name] of queryPairs(query))
-    if (OF_A_PRESIGNED_URL.has(name.toLowerCase())) throw new NotSignable('aws_presigned');
+    if (PRESIGNED_PARAMETERS.has(name.toLowerCase())) throw new NotSignable('aws_presigned');
 }
 
 /**
@@ -110,7 +114,7 @@ export function queryPairs(query: string): HeaderPairs {
   }
 }
 
-/** @throws NotSignable where the body is not what its header says */
+/** @throws NotSignable if the body does not match its headers */
 function decodedBody(fields: HeaderPairs, body: Uint8Array): DecodedBody {
   const [hash = '', ...otherHashes] = valuesOf(fields, 'x-amz-content-sha256');
   const [length = '', ...otherLengths] = valuesOf(fields, 'x-amz-decoded-content-length');
@@ -131,7 +135,7 @@ function decodedBody(fields: HeaderPairs, body: Uint8Array): DecodedBody {
 const valuesOf = (fields: HeaderPairs, name: string): readonly string[] =>
   fields.filter(([each]) => each === name).map(([, value]) => value);
 
-/** Of a list in lower case (RFC 9110 section 5.6.1). */
+/** The members of a list-based field (RFC 9110 section 5.6.1), in lower case. */
 const listIn = (fields: HeaderPairs, name: string): readonly string[] =>
   valuesOf(fields, name)
     .flatMap((value) => value.split(','))

@@ -5,29 +5,30 @@ import { type AwsScope, sha256, toHex } from '@svault/shared';
 import type { AwsKeys } from './aws-keys.ts';
 import { queryPairs } from './aws-request.ts';
 
-/** A request for AWS, as it is sent but for the signature. */
+/** A request for AWS, complete except for its signature. */
 export interface RequestToSign {
   readonly method: string;
-  /** The upstream's, for the host. */
+  /** The upstream's URL, for the host. */
   readonly url: string;
-  /** From `/` on, as it is written in the request line. */
+  /** Path and query as in the request line. */
   readonly target: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
 }
 
-/** Their path is signed as it is written, that of all others encoded once more (AWS, "Create a signed request"). */
-const PATH_AS_WRITTEN: ReadonlySet<string> = new Set(['s3', 's3-object-lambda', 's3-outposts']);
-const NOTHING = new Uint8Array();
+/** Services whose path is signed as sent; all others sign it encoded once more (AWS, "Create a signed request"). */
+const PATH_SIGNED_AS_SENT: ReadonlySet<string> = new Set(['s3', 's3-object-lambda', 's3-outposts']);
+const NO_BODY = new Uint8Array();
 
 /**
- * The header of a request with AWS Signature Version 4 (PROTOCOL.md section 5.9).
+ * Signs a request with AWS Signature Version 4 (PROTOCOL.md section 5.9).
  *
  * @param nowMs milliseconds since 1970
+ * @returns the headers to send, without `host`
  */
 export async function signForAws(
-  { method, url, target, headers, body = NOTHING }: RequestToSign,
+  { method, url, target, headers, body = NO_BODY }: RequestToSign,
   { keys, scope }: { readonly keys: AwsKeys; readonly scope: AwsScope },
   nowMs: number,
 ): Promise<Readonly<Record<string, string>>> {
@@ -37,7 +38,7 @@ export async function signForAws(
     credentials: keys,
     ...scope,
     sha256: Sha256,
-    uriEscapePath: !PATH_AS_WRITTEN.has(scope.service),
+    uriEscapePath: !PATH_SIGNED_AS_SENT.has(scope.service),
   });
   const request = new HttpRequest({
     method,
@@ -52,7 +53,7 @@ export async function signForAws(
   return sent;
 }
 
-/** Repeated names become lists. */
+/** The values of each name, in the order of the query. */
 function queryBag(query: string): Record<string, string[]> {
   const byName = Map.groupBy(queryPairs(query), ([name]) => name);
   return Object.fromEntries([...byName].map(([name, pairs]) => [name, pairs.map(([, value]) => value)]));

@@ -14,7 +14,7 @@ const CALL: EgressStream = {
 };
 type Answers = Readonly<Record<string, readonly [status: number, location?: string]>>;
 
-/** What the network answers by URL: https upstreams have no certificate here that the egress client would take. */
+/** Fakes the network, as the egress client would accept no certificate of an https upstream here. */
 async function follow(answers: Answers, call = CALL) {
   const calls: EgressStream[] = [];
   const taken: AnswerHead[] = [];
@@ -42,7 +42,7 @@ async function follow(answers: Answers, call = CALL) {
 }
 
 describe('a redirect', () => {
-  it('is followed with nothing of the call but its method and its times, on a connection of its own', async () => {
+  it('is followed with only the method and the timeouts of the call, on a separate connection', async () => {
     const { calls, taken, failed } = await follow({
       'https://api.test/v1': [302, 'https://files.test/f#part'],
       'https://files.test/f#part': [200],
@@ -85,14 +85,14 @@ describe('a redirect', () => {
     expect(taken).toHaveLength(1);
   });
 
-  it('is one to another origin where the port or the scheme differs', async () => {
+  it('leads to another origin if its port or its scheme differs', async () => {
     for (const location of ['https://api.test:8443/', 'http://api.test/'])
       expect((await follow({ 'https://api.test/v1': [302, location] })).taken).toEqual([]);
     for (const location of ['https://API.test:443/', '/x', '?y', '', '//api.test/'])
       expect((await follow({ 'https://api.test/v1': [302, location] })).taken).toHaveLength(1);
   });
 
-  it('that leads to no answer in time fails as the call itself would', async () => {
+  it('that times out fails as the call itself would', async () => {
     const stream = (call: EgressStream, take: (head: AnswerHead) => Writable): Promise<void> => {
       if (call.partition !== CALL.partition) return Promise.reject(new EgressFailed('timeout'));
       take({ status: 302, fields: [['location', 'https://slow.test/']] });

@@ -9,30 +9,30 @@ import {
 } from '@svault/shared/egress';
 
 const MAX_REDIRECTS = 3;
-/** RFC 9110 section 15.4: those that name another place for the same content. */
+/** Statuses whose `Location` names another URL (RFC 9110 section 15.4). */
 const REDIRECTS: ReadonlySet<number> = new Set([300, 301, 302, 303, 307, 308]);
-/** The credential was not sent, so that its rejection would be a wrong alarm. */
-const REJECTIONS: ReadonlySet<number> = new Set([401, 407]);
-/** A reader would resolve these against the URL that it asked for. */
-const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
+/** Statuses that reject a credential: the control plane answers `UPSTREAM_UNAUTHORIZED` (PROTOCOL.md PRX-43). */
+export const REJECTIONS: ReadonlySet<number> = new Set([401, 407]);
+/** Fields with URLs, which a client would resolve against the URL that it requested. */
+const URL_FIELDS: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
 
-/** A redirect leads to nothing that can be handed on. The message has nothing of its address. */
+/** A redirect that cannot be followed to an answer. The message has no part of its URL. */
 export class RedirectFailed extends Error {
   override readonly name = 'RedirectFailed';
 }
 
-/** Whether redirects of a call may be followed: it has no content that would have to be sent again. */
+/** Whether redirects of a call may be followed: it has no body that would have to be sent again. */
 export const isFollowable = ({ method, body }: Pick<EgressStream, 'method' | 'body'>): boolean =>
   (method === 'GET' || method === 'HEAD') && body === undefined;
 
 /**
- * Streams the answer of a call, or where that is a redirect to another origin what it leads to (PROTOCOL.md HTP-30):
- * each hop by the rules of the egress client, without anything of the agent's and without the credential, back at the
- * first origin too.
+ * Streams the answer of a call. A redirect to another origin is followed, and the final answer is streamed instead
+ * (PROTOCOL.md HTP-30). Each hop is subject to the egress rules and has neither the agent's fields nor the credential, even
+ * when it returns to the first origin.
  *
  * @param call which {@link isFollowable}
- * @param answerOf what may be handed on of an answer; a redirect whose `Location` may not is none
- * @param take gets the one answer that is handed on
+ * @param answerOf the part of an answer that may be returned; a redirect whose `Location` it removes is not followed
+ * @param take gets the final answer
  * @throws RedirectFailed; otherwise as `Egress.stream`
  */
 export async function streamFollowing(
@@ -51,9 +51,10 @@ export async function streamFollowing(
       const answer = answerOf(head);
       next = redirectOf(answer, from);
       if (followed === 0 && next?.origin === first.origin) next = undefined;
+      // The hop had no credential, so its 401 must not be reported as a rejected one.
       rejected = followed > 0 && REJECTIONS.has(head.status);
-      if (next !== undefined || rejected) return nothing();
-      return take(followed === 0 ? answer : withoutAddresses(answer));
+      if (next !== undefined || rejected) return discard();
+      return take(followed === 0 ? answer : withoutUrls(answer));
     };
     try {
       await egress.stream(hop, takeOrFollow);
@@ -72,14 +73,14 @@ export async function streamFollowing(
       headers: { 'accept-encoding': 'identity' },
       headTimeoutMs: Math.max(1, call.headTimeoutMs - (performance.now() - startedMs)),
       idleTimeoutMs: call.idleTimeoutMs,
-      // Some servers authenticate a connection (RFC 4559), so that one with credentials is none without.
+      // Some servers authenticate the connection (RFC 4559), so hops never share one with authenticated calls.
       partition: `${call.partition} redirects`,
       ...(call.signal !== undefined && { signal: call.signal }),
     };
   }
 }
 
-/** @returns undefined for an answer that is no redirect, and for one whose place cannot be read */
+/** @returns undefined for an answer that is no redirect, and for one without exactly one valid `Location` */
 function redirectOf({ status, fields }: AnswerHead, from: URL): URL | undefined {
   if (!REDIRECTS.has(status)) return undefined;
   const [location, ...others] = fields.filter(([name]) => name === 'location');
@@ -87,13 +88,13 @@ function redirectOf({ status, fields }: AnswerHead, from: URL): URL | undefined 
   return URL.canParse(location[1], from.href) ? new URL(location[1], from) : undefined;
 }
 
-const withoutAddresses = ({ status, fields }: AnswerHead): AnswerHead => ({
+const withoutUrls = ({ status, fields }: AnswerHead): AnswerHead => ({
   status,
-  fields: fields.filter(([name]) => !ADDRESSES.has(name)),
+  fields: fields.filter(([name]) => !URL_FIELDS.has(name)),
 });
 
-/** Ends the call whose body would go there. */
-const nothing = (): Writable => new Writable().destroy();
+/** A destroyed stream, which ends the call. */
+const discard = (): Writable => new Writable().destroy();
 
 const failureOf = (error: unknown): unknown => {
   if (error instanceof EgressFailed && error.kind === 'timeout') return error;

@@ -19,7 +19,7 @@ export type UpstreamCall = Omit<EgressStream, 'headTimeoutMs' | 'idleTimeoutMs' 
   readonly waitedMs: number;
   /** Aborted when the caller has disconnected. */
   readonly signal: EndSignal;
-  /** To other origins, without the credential. */
+  /** Whether redirects to other origins are followed, without the credential. */
   readonly followsRedirects?: boolean;
 };
 

@@ -8,6 +8,7 @@ import {
   httpRequestFieldsThatTravel,
   isFieldValue,
   isShortSecret,
+  markedNames,
   markersIn,
   requestFieldsThatTravel,
   upstreamTarget,
@@ -22,12 +23,12 @@ import type { UpstreamCall } from './forward.ts';
 
 /** Of all templates together: no credential needs more, and each marker repeats the credential. */
 const MAX_CHARACTERS = 128 * 1024;
-/** No server takes a longer request line. */
+/** Longer than the request line that any server accepts. */
 const MAX_QUERY_CHARACTERS = 16 * 1024;
 
 type Headers = ReadonlyMap<string, string>;
 type Templates = Readonly<Record<string, string>>;
-/** Names and values as they are, not encoded yet. */
+/** Names and values before percent-encoding. */
 type Parameters = readonly (readonly [name: string, value: string])[];
 
 /**
@@ -47,16 +48,19 @@ export function injectToken(headerTemplates: Templates, token: string): Headers 
 }
 
 /**
- * Fills the markers of the templates for a query (PROTOCOL.md section 5.8).
+ * Fills the markers of the query templates (PROTOCOL.md section 5.8).
  *
- * @returns undefined if the credential could not be found again in an answer, or all together are too long
+ * @returns undefined if the credential is no legal field value, or all together are too long
  */
 function injectQuery(queryTemplates: Templates, token: string): Parameters | undefined {
   if (!fits(queryTemplates, token, MAX_QUERY_CHARACTERS)) return undefined;
   return Object.entries(queryTemplates).map(([name, template]) => [name, fillMarkers(template, token)]);
 }
 
-/** Asked before the markers are filled. What base64 hides is ASCII as well: HTTP Basic has no controls (RFC 7617). */
+/**
+ * Checks length and characters before the markers are filled. This holds for `${BASIC:user}` too, whose base64 would hide
+ * the control characters that RFC 7617 forbids.
+ */
 function fits(templates: Templates, token: string, maxCharacters: number): boolean {
   const values = Object.values(templates);
   const characters = values.map((value) => value.length + markersIn(value) * token.length);
@@ -68,14 +72,14 @@ function fits(templates: Templates, token: string, maxCharacters: number): boole
 export interface PreparedCall {
   readonly config: ProxyConfig;
   readonly version: number;
-  /** Only to find them again in the answer. */
+  /** Only for removing them from the answer. */
   readonly secrets: readonly string[];
   readonly headers: Headers;
   readonly parameters: Parameters;
   readonly signing?: Signing;
 }
 
-/** With what and for what a call is signed (PROTOCOL.md section 5.9). */
+/** The keys and the scope of a call's signature (PROTOCOL.md section 5.9). */
 export interface Signing {
   readonly keys: AwsKeys;
   readonly scope: AwsScope;
@@ -93,13 +97,15 @@ export function prepareInjection(
 ): PreparedCall {
   const token = accessToken.reveal();
   const keys = awsKeysIn(token);
-  const secrets = config.signing === undefined ? [token] : secretsOf(keys);
+  const signing = signingOf(config, keys);
+  const secrets = signing === undefined ? [token] : secretsOf(signing.keys);
   if (record.settings.allowShortSecret !== true && secrets.some(isShortSecret))
     throw new ApiError(
       'NOT_INJECTABLE',
       'The credential has less than 80 bits, so that those who use the proxy could find it out. Store it again with `allowShortSecret: true` to accept that.',
       { reason: 'short_secret' },
     );
+  // Some services quote an `Authorization` that they cannot parse in the body of their answer.
   if (keys !== undefined && hasMarker(config))
     throw new ApiError(
       'NOT_INJECTABLE',
@@ -112,28 +118,26 @@ export function prepareInjection(
   const parameters = injectQuery(config.queryTemplates ?? {}, token);
   if (parameters === undefined)
     throw new ApiError('NOT_INJECTABLE', 'the credential cannot stand in a query as the proxy asks for it');
-  const prepared = { config, version: record.version, secrets, headers, parameters };
-  if (config.signing === undefined || keys === undefined) return prepared;
-  const scope = awsScope(config.signing, config.upstreamUrl);
-  return { ...prepared, ...(scope && { signing: { keys, scope } }) };
+  return { config, version: record.version, secrets, headers, parameters, ...(signing && { signing }) };
 }
 
-/** Some services repeat an `Authorization` that they cannot read, in the body of their answer. */
 const hasMarker = ({ headerTemplates, queryTemplates = {} }: ProxyConfig): boolean =>
-  [headerTemplates, queryTemplates].some((templates) =>
-    Object.values(templates).some((template) => markersIn(template) > 0),
-  );
+  [headerTemplates, queryTemplates].some((templates) => markedNames(templates).length > 0);
 
-function secretsOf(keys: AwsKeys | undefined): readonly string[] {
+function signingOf({ signing, upstreamUrl }: ProxyConfig, keys: AwsKeys | undefined): Signing | undefined {
+  if (signing === undefined) return undefined;
   if (keys === undefined)
     throw new ApiError(
       'NOT_INJECTABLE',
       'The credential is no access key of AWS: it must be JSON with `AccessKeyId` and `SecretAccessKey`, as a `credential_process` writes it, or made by `aws-sts`.',
       { reason: 'no_aws_keys' },
     );
-  const { secretAccessKey, sessionToken } = keys;
-  return [secretAccessKey, ...(sessionToken === undefined ? [] : [sessionToken])];
+  const scope = awsScope(signing, upstreamUrl);
+  return scope && { keys, scope };
 }
+
+const secretsOf = ({ secretAccessKey, sessionToken }: AwsKeys): readonly string[] =>
+  sessionToken === undefined ? [secretAccessKey] : [secretAccessKey, sessionToken];
 
 /** The agent's request as the upstream gets it: its own fields, without those that end here, and the injected ones. */
 export function upstreamCall(

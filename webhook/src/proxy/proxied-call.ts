@@ -6,7 +6,7 @@ import {
   type EndSignal,
   type ProxyTicket,
   createScrub,
-  markersIn,
+  markedNames,
 } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
 import { type ProxyConfig, credentialHeaders } from '@svault/shared/schemas';
@@ -14,6 +14,7 @@ import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
 import type { CurrentCredentials } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
+import { REJECTIONS } from './follow-redirects.ts';
 import type { Forward, UpstreamCall } from './forward.ts';
 import { type AllowedCall, type RequestedCall, destinationNotAllowed, mustAllowCall } from './allow-call.ts';
 import { type PreparedCall, prepareInjection, upstreamCall } from './inject.ts';
@@ -119,7 +120,7 @@ export function createCallThroughProxy(deps: {
   const signed = async (call: Call, { signing }: PreparedCall): Promise<Call> => {
     const { target } = call;
     if (signing === undefined || target === undefined) return call;
-    // The library takes memory and time to load, so it is loaded at first use.
+    // The signing library takes memory and time to load, so it is loaded at first use.
     const { signForAws } = await import('./aws-signature.ts');
     return { ...call, headers: await signForAws({ ...call, target }, signing, clock.now()) };
   };
@@ -181,7 +182,7 @@ function usedEvent(
 ): OwnEvent {
   const { host } = new URL(config.upstreamUrl);
   const headers = credentialHeaders(config);
-  const query = config.queryTemplates && { query: marked(config.queryTemplates) };
+  const query = config.queryTemplates && { query: markedNames(config.queryTemplates) };
   const { jti, htm } = ticket;
   const scope = signing && { signed: signing.scope };
   const detail = {
@@ -198,11 +199,6 @@ function usedEvent(
   return { ...useOf(ticket), outcome: 'success', detail };
 }
 
-const marked = (templates: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(templates)
-    .filter(([, value]) => markersIn(value) > 0)
-    .map(([name]) => name);
-
 function refusedEvent(ticket: ProxyTicket, error: unknown): OwnEvent {
   const { jti, htm } = ticket;
   if (!isAppError(error)) return { ...useOf(ticket), outcome: 'error', detail: { jti, htm } };
@@ -210,9 +206,6 @@ function refusedEvent(ticket: ProxyTicket, error: unknown): OwnEvent {
   const outcome = code.startsWith('UPSTREAM_') ? 'error' : 'denied';
   return { ...useOf(ticket), outcome, detail: { jti, htm, code, reason } };
 }
-
-/** What the control plane answers with `UPSTREAM_UNAUTHORIZED` (PROTOCOL.md PRX-43). */
-const REJECTIONS: ReadonlySet<number> = new Set([401, 407]);
 
 function rejectedEvent(ticket: ProxyTicket, status: number): OwnEvent {
   const { jti, htm } = ticket;

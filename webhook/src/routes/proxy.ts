@@ -36,7 +36,7 @@ export function createProxyHandler(deps: {
     const target = req.headers[HTTP_TARGET_HEADER] as string | undefined;
     const signed = await requests.verify(req, {
       maxBytes: MAX_BODY_BYTES['/v1/proxy'],
-      // A body for an HTTP API passes on as it is.
+      // The body of a call to an HTTP API is forwarded still encoded (PROTOCOL.md HTP-20).
       coding: target === undefined ? 'none' : 'any',
     });
     let ticket: ProxyTicket;
@@ -48,7 +48,7 @@ export function createProxyHandler(deps: {
     }
     adoptRequestId(req, ticket.jti);
     const { claimNow, body } = signed;
-    const fields = target === undefined ? signed.fields : coveredFields(signed);
+    const fields = target === undefined ? signed.fields : coveredFields(signed.fields, signed.covered);
     const unclaimed = await call({ ticket, target, claimNow, fields, body, signal }, (head) => {
       markEventStream(res, head.fields, ticket.htm === 'GET' ? 'standing' : 'answering');
       return begin(res, ticket.htm === 'HEAD' ? withoutLength(head) : head);
@@ -57,16 +57,13 @@ export function createProxyHandler(deps: {
   });
 }
 
-/** The fields that nobody between the control plane and here can have added (PROTOCOL.md HTP-18). */
-function coveredFields({
-  fields,
-  covered,
-}: Pick<Awaited<ReturnType<RequestAuthentication['verify']>>, 'fields' | 'covered'>): HeaderPairs {
+/** The signed fields: nothing between the control plane and the webhook can have added them (PROTOCOL.md HTP-18). */
+function coveredFields(fields: HeaderPairs, covered: readonly string[]): HeaderPairs {
   const names = new Set(covered);
   return fields.filter(([name]) => names.has(name.toLowerCase()));
 }
 
-/** The answer to a `POST` would be as long as it says (PROTOCOL.md HTP-28). */
+/** The webhook answers a `POST`, so its `content-length` would announce a body (PROTOCOL.md HTP-28). */
 const withoutLength = ({ status, fields }: UpstreamAnswer): UpstreamAnswer => ({
   status,
   fields: fields.map(([name, value]) => [name === 'content-length' ? 'sv-content-length' : name, value]),

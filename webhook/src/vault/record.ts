@@ -29,7 +29,7 @@ export interface SealedSettings {
   readonly delivery: Delivery;
   readonly allowedHosts: readonly string[];
   readonly allowedHeaders: readonly string[];
-  /** Parameters of a query; absent: none. */
+  /** Query parameters in which a proxy may inject it; absent: none. */
   readonly allowedQuery?: readonly string[] | undefined;
   /** What a proxy may ask (PROTOCOL.md section 5.7); absent: anything, at the allowed hosts. */
   readonly requests?: readonly RequestRule[] | undefined;

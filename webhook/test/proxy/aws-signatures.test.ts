@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { type VerifiedSignature, verifySignature } from '@svault/test-kit/aws-verifier';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BoundWebhook, boundWebhook } from '../support/bound-webhook.ts';
-import { type FakeSts, ACCESS_KEY, startFakeSts } from '../support/fake-sts.ts';
+import { ACCESS_KEY, startFakeSts } from '../support/fake-sts.ts';
 import {
   PROXY,
   type ProxyAnswer,
@@ -25,7 +25,6 @@ const EMPTY_HASH = createHash('sha256').digest('hex');
 
 let webhook: BoundWebhook;
 let upstream: Upstream;
-let sts: FakeSts;
 let answer: RequestListener;
 beforeAll(async () => {
   upstream = await startUpstream((req, res) => answer(req, res));
@@ -55,7 +54,7 @@ const point = (more: Parameters<typeof putProxy>[2] = {}, path = ''): Promise<vo
   });
 const call = (more: ProxyCall): Promise<ProxyAnswer> =>
   callProxy(webhook, { method: 'GET', target: '', ...more });
-/** The one request that this call led to, and its signature. */
+/** The one upstream request of this call, and its signature. */
 async function reached(
   more: ProxyCall,
   secret = KEYS.SecretAccessKey,
@@ -66,7 +65,7 @@ async function reached(
   expect(others).toEqual([]);
   return { request: request!, signature: verifySignature(request!, secret) };
 }
-/** Status, code and cause of a call that is refused without one of the upstream. */
+/** Status, code and cause of a call that is refused before the upstream is called. */
 async function refused(more: ProxyCall): Promise<readonly unknown[]> {
   const before = upstream.connections();
   const { status, headers, json } = await call(more);
@@ -78,8 +77,8 @@ async function refused(more: ProxyCall): Promise<readonly unknown[]> {
 describe('a signature', () => {
   test.each<[string, ProxyCall]>([
     ['a list of buckets', {}],
-    ['a key with encoded characters and a slash twice', { target: '/bucket/a%20b%2Bc//d%28%29~.txt' }],
-    ['a query without a value', { target: '/bucket?acl' }],
+    ['a key with encoded characters and a double slash', { target: '/bucket/a%20b%2Bc//d%28%29~.txt' }],
+    ['a query parameter without a value', { target: '/bucket?acl' }],
     [
       'repeated and unsorted names',
       { target: '/bucket?prefix=b%2Fc&prefix=a%20b&list-type=2&A=%E2%82%AC&constructor=1' },
@@ -92,7 +91,7 @@ describe('a signature', () => {
       'headers of the agent',
       { target: '/b/k', covered: { range: 'bytes=0-9', 'x-amz-meta-note': 'a  b', 'if-none-match': '"x"' } },
     ],
-  ])('holds for %s', async (_what, more) => {
+  ])('verifies for %s', async (_what, more) => {
     const { request, signature } = await reached(more);
     expect(signature).toMatchObject({
       holds: true,
@@ -112,7 +111,7 @@ describe('a signature', () => {
     expect(signature).toMatchObject({ holds: true, region: 'us-east-1', service: 'bedrock' });
   });
 
-  test('is made with the webhook’s clock, and none of the agent’s own signature is left', async () => {
+  test('uses the webhook’s clock and replaces every part of the agent’s own signature', async () => {
     const { request, signature } = await reached({
       target: '/bucket',
       covered: {
@@ -133,7 +132,7 @@ describe('a signature', () => {
     expect(JSON.stringify(request.headers)).not.toContain(KEYS.SecretAccessKey);
   });
 
-  test('has the session token of temporary keys', async () => {
+  test('includes the session token of temporary keys', async () => {
     await store({ Version: 1, ...KEYS, SessionToken: SESSION_TOKEN, Expiration: '2027-01-01T00:00:00Z' });
     const { request, signature } = await reached({ target: '/bucket' });
     expect(request.headers['x-amz-security-token']).toBe(SESSION_TOKEN);
@@ -141,7 +140,7 @@ describe('a signature', () => {
     expect(signature.signedHeaders).toContain('x-amz-security-token');
   });
 
-  test('is logged with its scope and the access key’s header, and with nothing of the key', async () => {
+  test('is logged with its scope and the name of its header, without any part of the key', async () => {
     await reached({ target: '/bucket/private' });
     const [used] = await injections(webhook, 'api');
     expect(used).toMatchObject({
@@ -152,8 +151,8 @@ describe('a signature', () => {
     expect(JSON.stringify(used)).not.toMatch(/private|AKIA|wJalr/);
   });
 
-  test('is made with keys of STS that are minted for the caller', async () => {
-    sts = await startFakeSts({ now: () => Date.now() });
+  test('uses keys that STS mints for the caller', async () => {
+    const sts = await startFakeSts({ now: () => Date.now() });
     const own = await boundWebhook({
       env: { SV_EGRESS_ALLOW: '127.0.0.1/32', SV_AWS_STS_ENDPOINT: sts.url },
     });
@@ -180,7 +179,7 @@ describe('a signature', () => {
   });
 });
 
-describe('a body in the framing of aws-chunked', () => {
+describe('a body in aws-chunked', () => {
   const SIGNED = ';chunk-signature=' + 'ab'.repeat(32);
   const streamed = (body: string, more: Readonly<Record<string, string>> = {}): ProxyCall => ({
     method: 'PUT',
@@ -213,7 +212,7 @@ describe('a body in the framing of aws-chunked', () => {
         { ...TRAILER, 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER' },
       ),
     ],
-  ])('is sent plainly, with its own hash: %s', async (what, more) => {
+  ])('is sent decoded and signed with its hash: %s', async (what, more) => {
     const { request, signature } = await reached(more);
     expect(request.body.toString()).toBe('hello world');
     expect(request.headers['content-length']).toBe('11');
@@ -230,7 +229,7 @@ describe('a body in the framing of aws-chunked', () => {
     expect(signature.holds).toBe(true);
   });
 
-  test('keeps another coding', async () => {
+  test('keeps its other content coding', async () => {
     const more = streamed(`${CHUNKS}0\r\n\r\n`, { 'content-encoding': 'aws-chunked, gzip' });
     const { request } = await reached(more);
     expect(request.headers['content-encoding']).toBe('gzip');
@@ -238,32 +237,38 @@ describe('a body in the framing of aws-chunked', () => {
 
   const END = '0\r\n\r\n';
   test.each<[string, ProxyCall]>([
-    ['nothing', streamed('')],
+    ['no bytes', streamed('')],
     ['no end', streamed(CHUNKS)],
-    ['half an end', streamed(`${CHUNKS}0\r\n`.slice(0, -1))],
-    ['more behind its end', streamed(`${CHUNKS}${END}x`)],
-    ['a size that is none', streamed(`-6\r\nhello \r\n5\r\nworld\r\n${END}`)],
-    ['a size beyond it', streamed(`ffffffff\r\nhello world\r\n${END}`)],
+    ['a truncated end', streamed(`${CHUNKS}0\r\n`.slice(0, -1))],
+    ['a byte after its end', streamed(`${CHUNKS}${END}x`)],
+    ['a negative size', streamed(`-6\r\nhello \r\n5\r\nworld\r\n${END}`)],
+    ['a size beyond its length', streamed(`ffffffff\r\nhello world\r\n${END}`)],
     ['a chunk longer than its size', streamed(`5\r\nhello \r\n5\r\nworld\r\n${END}`)],
-    ['line feeds alone', streamed(`${CHUNKS}${END}`.replaceAll('\r', ''))],
-    ['another extension of a chunk', streamed(`b;x=y\r\nhello world\r\n${END}`)],
-    ['another length than it says', streamed(CHUNKS + END, { 'x-amz-decoded-content-length': '12' })],
-    ['a length that is no plain number', streamed(CHUNKS + END, { 'x-amz-decoded-content-length': '0xb' })],
-    ['no trailer that was announced', streamed(CHUNKS + END, TRAILER)],
-    ['a trailer that was not', streamed(`${CHUNKS}0\r\nx-amz-checksum-crc32:x\r\n\r\n`)],
+    ['bare line feeds', streamed(`${CHUNKS}${END}`.replaceAll('\r', ''))],
+    ['an unknown chunk extension', streamed(`b;x=y\r\nhello world\r\n${END}`)],
+    ['another length than it declares', streamed(CHUNKS + END, { 'x-amz-decoded-content-length': '12' })],
+    ['a declared length in hexadecimal', streamed(CHUNKS + END, { 'x-amz-decoded-content-length': '0xb' })],
+    ['an announced trailer missing', streamed(CHUNKS + END, TRAILER)],
+    ['a trailer that was not announced', streamed(`${CHUNKS}0\r\nx-amz-checksum-crc32:x\r\n\r\n`)],
     [
-      'a trailer that is no checksum',
+      'a trailer that is not a checksum',
       streamed(`${CHUNKS}0\r\nx-amz-acl:public-read\r\n\r\n`, { 'x-amz-trailer': 'x-amz-acl' }),
     ],
     [
-      'a checksum that the header has as well',
+      'a checksum that the headers have as well',
       streamed(`${CHUNKS}0\r\nx-amz-checksum-crc32:x\r\n\r\n`, { ...TRAILER, 'x-amz-checksum-crc32': 'y' }),
     ],
-    ['a form that nobody knows', streamed(CHUNKS + END, { 'x-amz-content-sha256': 'STREAMING-OTHER' })],
-    ['events', streamed(CHUNKS + END, { 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-EVENTS' })],
-    ['its coding without its hash', streamed(CHUNKS + END, { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' })],
+    ['an unknown STREAMING form', streamed(CHUNKS + END, { 'x-amz-content-sha256': 'STREAMING-OTHER' })],
     [
-      'very many chunks',
+      'the form of event streams',
+      streamed(CHUNKS + END, { 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-EVENTS' }),
+    ],
+    [
+      'its coding but no STREAMING form',
+      streamed(CHUNKS + END, { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }),
+    ],
+    [
+      'too many chunks',
       streamed('1\r\nx\r\n'.repeat(20_000) + END, { 'x-amz-decoded-content-length': '20000' }),
     ],
   ])('is denied with %s', async (_what, more) => {
@@ -274,18 +279,18 @@ describe('a body in the framing of aws-chunked', () => {
 describe('a request is denied whose query', () => {
   test.each([
     ['has a presigned signature', '/b/k?X-Amz-Signature=ab', 'aws_presigned'],
-    ['has a part of one', '/b/k?x-amz-%53ecurity-token=ab', 'aws_presigned'],
-    ['has one of the former version', '/b/k?AWSAccessKeyId=a&Signature=b&Expires=1', 'aws_presigned'],
+    ['has one parameter of a presigned URL', '/b/k?x-amz-%53ecurity-token=ab', 'aws_presigned'],
+    ['has one of Signature Version 2', '/b/k?AWSAccessKeyId=a&Signature=b&Expires=1', 'aws_presigned'],
     ['has a plus sign', '/b?prefix=a+b', 'aws_query'],
     ['is not UTF-8', '/b?prefix=%ff', 'aws_query'],
-    ['has half an escape', '/b?prefix=%4', 'aws_query'],
+    ['has a truncated escape', '/b?prefix=%4', 'aws_query'],
   ])('%s', async (_what, target, cause) => {
     expect(await refused({ target })).toEqual([403, 'REQUEST_NOT_ALLOWED', cause]);
   });
 });
 
-describe('the record decides', () => {
-  test('with its rules, on what is sent', async () => {
+describe('the credential', () => {
+  test('has its rules applied to the request as it is sent', async () => {
     await store(KEYS, { requests: [{ methods: ['PUT', 'GET'], paths: ['/bucket/**'] }] });
     const chunked = {
       'content-encoding': 'aws-chunked',
@@ -310,7 +315,7 @@ describe('the record decides', () => {
     ]);
   });
 
-  test('with its allowed hosts and headers', async () => {
+  test('is used for its allowed hosts and headers only', async () => {
     await store(KEYS, { allowedHosts: ['s3.amazonaws.com'] });
     expect(await refused({})).toEqual([403, 'DESTINATION_NOT_ALLOWED', 'host']);
     await store(KEYS, { allowedHeaders: ['x-api-key'] });
@@ -319,17 +324,17 @@ describe('the record decides', () => {
 
   test.each([
     ['no JSON', 'AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMI'],
-    ['JSON that breaks off', '{"AccessKeyId":"AKIAIOSFODNN7EXAMPLE",'],
+    ['truncated JSON', '{"AccessKeyId":"AKIAIOSFODNN7EXAMPLE",'],
     ['no secret', { AccessKeyId: KEYS.AccessKeyId, Padding: 'wJalrXUtnFEMI' }],
     ['an id with a slash', { ...KEYS, AccessKeyId: 'AKIA/x' }],
-    ['a secret that is no text', { ...KEYS, SecretAccessKey: 12 }],
+    ['a secret that is not a string', { ...KEYS, SecretAccessKey: 12 }],
     ['a session token with a line feed', { ...KEYS, SessionToken: 'abc\r\nx-evil: 1' }],
-  ])('and is not signed with where it has %s', async (_what, keys) => {
+  ])('is not used to sign if it has %s', async (_what, keys) => {
     await store(keys);
     expect(await refused({})).toEqual([422, 'NOT_INJECTABLE', undefined]);
   });
 
-  test('whether a short key may be used', async () => {
+  test('may be short only with allowShortSecret', async () => {
     const short = { ...KEYS, SecretAccessKey: 'secret' };
     await store(short);
     expect(await refused({})).toEqual([422, 'NOT_INJECTABLE', undefined]);
@@ -339,13 +344,13 @@ describe('the record decides', () => {
     expect((await reached({}, 'secret')).signature.holds).toBe(true);
   });
 
-  test('and its keys are put into no template', async () => {
+  test('is put into no template if it is an access key of AWS', async () => {
     await point({ signing: undefined, headerTemplates: { authorization: 'Bearer ${TOKEN}' } });
     expect(await refused({})).toEqual([422, 'NOT_INJECTABLE', undefined]);
   });
 });
 
-test('an answer has no header that repeats the session token or the secret, and every other one', async () => {
+test('an answer loses the headers that repeat the session token or the secret, and keeps the others', async () => {
   await store({ ...KEYS, SessionToken: SESSION_TOKEN });
   answer = (_req, res) => {
     res.setHeader('x-echo', `token ${SESSION_TOKEN}`);
@@ -378,18 +383,20 @@ describe('a configuration', () => {
       ...more,
     });
 
-  test('is listed with its signing as it was put, and without it where there was none', async () => {
+  test('is returned with its signing as it was put, and without it if there was none', async () => {
     const signing = { type: 'aws_sigv4', region: 'eu-west-1', service: 'sqs' };
     expect((await put({ signing })).json).toMatchObject({ signing });
-    const told = { type: 'aws_sigv4' };
-    expect((await put({ signing: told }, 'https://sqs.eu-west-1.amazonaws.com')).json.signing).toEqual(told);
+    const implied = { type: 'aws_sigv4' };
+    expect((await put({ signing: implied }, 'https://sqs.eu-west-1.amazonaws.com')).json.signing).toEqual(
+      implied,
+    );
     expect((await put({})).json).not.toHaveProperty('signing');
   });
 
   test.each<[string, object]>([
     ['another type', { signing: { type: 'aws_sigv4a', region: 'r', service: 's' } }],
-    ['no service, where the host tells none', { signing: { type: 'aws_sigv4', region: 'eu-west-1' } }],
-    ['no region, where the host tells none', { signing: { type: 'aws_sigv4', service: 's3' } }],
+    ['no service, and a host that implies none', { signing: { type: 'aws_sigv4', region: 'eu-west-1' } }],
+    ['no region, and a host that implies none', { signing: { type: 'aws_sigv4', service: 's3' } }],
     ['a region with a slash', { signing: { type: 'aws_sigv4', region: 'a/b', service: 's3' } }],
     ['the kind of MCP', { signing: { type: 'aws_sigv4', region: 'r', service: 's' }, kind: undefined }],
     [

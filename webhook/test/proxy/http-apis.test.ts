@@ -1,4 +1,4 @@
-/** Proxies of HTTP APIs (PROTOCOL.md section 5.8): what reaches the upstream, and what comes back. */
+/** Proxies of HTTP APIs (PROTOCOL.md section 5.8): what reaches the upstream, and what the agent gets. */
 import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,10 +18,11 @@ import { type Upstream, type UpstreamRequest, startRawUpstream, startUpstream } 
 
 const TOKEN = 'tkn_of_http_apis/+=0123456789';
 const OK: RequestListener = (_req, res) => void res.end('ok');
+const RAW_OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 let webhook: BoundWebhook;
 let upstream: Upstream;
-/** Whose answers are bytes, and whose requests are their request lines and heads as they came. */
+/** Answers with bytes as they are, and passes each request's head on as received. */
 let raw: Upstream;
 let answer: RequestListener;
 let answerRaw: (socket: Socket, head: string) => void;
@@ -46,7 +47,7 @@ const point = (upstreamUrl: string, more: Parameters<typeof putProxy>[2] = {}): 
   putProxy(webhook, upstreamUrl, { kind: 'http', ...more });
 const call = (more: ProxyCall): Promise<ProxyAnswer> =>
   callProxy(webhook, { method: 'GET', target: '', ...more });
-/** The one request that this call led to. */
+/** The one upstream request of this call. */
 async function reached(more: ProxyCall): Promise<UpstreamRequest> {
   const before = upstream.requests.length;
   const { status, body } = await call(more);
@@ -55,7 +56,7 @@ async function reached(more: ProxyCall): Promise<UpstreamRequest> {
   expect(others).toEqual([]);
   return request!;
 }
-/** A call that is refused without one of the upstream. */
+/** Status, code and cause of a call that is refused before the upstream is called. */
 async function refused(more: ProxyCall): Promise<readonly unknown[]> {
   const before = upstream.connections() + raw.connections();
   const { status, json, headers } = await call(more);
@@ -79,12 +80,12 @@ describe('the target', () => {
     ['/api', "/a%zz'b|{}?q='%27&r=\"<>^`|[]", "/api/a%zz'b|{}?q='%27&r=\"<>^`|[]"],
     ['/api', '/a;v=1/...x/.git/b..c?../..', '/api/a;v=1/...x/.git/b..c?../..'],
     ['/api', `/${'a'.repeat(8_191)}`, `/api/${'a'.repeat(8_191)}`],
-  ])('of base %j and %j is asked for byte for byte', async (base, target, asked) => {
+  ])('below %j, %j is sent byte for byte', async (base, target, asked) => {
     await point(raw.url + base);
     let line = '';
     answerRaw = (socket, head) => {
       line = head.split('\r\n', 1)[0] ?? '';
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+      socket.write(RAW_OK);
     };
     expect((await call({ target })).body.toString()).toBe('ok');
     expect(line).toBe(`GET ${asked} HTTP/1.1`);
@@ -132,12 +133,12 @@ describe('the target', () => {
   test.each([
     ['is not covered by the signature', '/a'],
     ['is empty and not covered', ''],
-  ])('that %s makes the request unauthentic', async (_case, target) => {
+  ])('that %s is SIGNATURE_INVALID', async (_case, target) => {
     const { status, json } = await callProxy(webhook, { method: 'GET', headers: { 'sv-target': target } });
     expect([status, json.code]).toEqual([401, 'SIGNATURE_INVALID']);
   });
 
-  test('that was changed under way makes the request unauthentic', async () => {
+  test('that was changed in transit is SIGNATURE_INVALID', async () => {
     const { status, json } = await call({
       target: '/a',
       tamper: (headers) => void (headers['sv-target'] = '/b'),
@@ -145,7 +146,7 @@ describe('the target', () => {
     expect([status, json.code]).toEqual([401, 'SIGNATURE_INVALID']);
   });
 
-  test('is for configurations of HTTP APIs, and those are called with one only', async () => {
+  test('is required for an HTTP API and denied for MCP', async () => {
     const kind = [403, 'DESTINATION_NOT_ALLOWED', 'kind'];
     const { status, json } = await callProxy(webhook, { method: 'GET' });
     expect([status, json.code, json.cause]).toEqual(kind);
@@ -156,7 +157,7 @@ describe('the target', () => {
     expect(entry).toMatchObject({ outcome: 'denied', detail: { reason: 'kind' } });
   });
 
-  test('is what request rules are compared with, behind the path of the upstream', async () => {
+  test('is compared with request rules, after the path of the upstream', async () => {
     const requests = [{ methods: ['GET'], paths: ['/api/users/*'] }];
     const body = { tokenType: 'PlainText', value: TOKEN, allowedHosts: [upstream.url], requests };
     expect((await webhook.store('ruled', body)).status).toBe(200);
@@ -186,7 +187,7 @@ describe('the method', () => {
   );
 
   test.each(['CONNECT', 'TRACE', 'get', 'A'.repeat(21), 'G T', ''])(
-    '%j is none that a ticket may name',
+    '%j is not valid in a ticket',
     async (method) => {
       const { status, json } = await call({ method });
       expect([status, json.code]).toEqual([401, 'TICKET_INVALID']);
@@ -202,14 +203,14 @@ describe('the method', () => {
   });
 });
 
-describe('of the header', () => {
-  test('the fields that are covered reach the upstream, and no others', async () => {
+describe('header fields', () => {
+  test('that are covered reach the upstream, and no others', async () => {
     const { headers } = await reached({
       covered: { accept: 'a/b', range: 'bytes=0-1', 'x-github-api-version': '2022', 'if-none-match': '"e"' },
       headers: {
-        'user-agent': 'added under way',
+        'user-agent': 'added in transit',
         'x-http-method-override': 'DELETE',
-        'x-api-key': 'added under way',
+        'x-api-key': 'added in transit',
         connection: 'accept',
       },
     });
@@ -245,12 +246,12 @@ describe('of the header', () => {
     'sec-fetch-site',
     'sv-other',
     'connection',
-  ])('%s stays behind also where it is covered', async (name) => {
+  ])('named %s do not reach the upstream, even if they are covered', async (name) => {
     const { headers } = await reached({ covered: { [name]: name === 'expect' ? '100-continue' : 'theirs' } });
     expect(JSON.stringify(headers)).not.toContain('theirs');
   });
 
-  test('a template stands in the place of what the agent sent', async () => {
+  test('of a template replace those of the agent', async () => {
     await point(upstream.url, { headerTemplates: { 'X-Api-Key': '${TOKEN}' } });
     const others = { x_api_key: 'theirs', 'x.api_key': 'theirs', 'x!api~key': 'theirs' };
     const { headers } = await reached({ covered: { 'x-api-key': 'theirs', ...others } });
@@ -258,31 +259,29 @@ describe('of the header', () => {
     for (const name of Object.keys(others)) expect(headers).not.toHaveProperty([name]);
   });
 
-  test('32 KiB are taken', async () => {
-    const covered = Object.fromEntries(
-      Array.from({ length: 29 }, (_each, at) => [`x-${at}`, 'v'.repeat(1000)]),
-    );
+  const fieldsOf1000 = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_each, at) => [`x-${at}`, 'v'.repeat(1000)]));
+
+  test('of 32 KiB are accepted', async () => {
+    const covered = fieldsOf1000(29);
     await point(raw.url);
     let received = '';
     answerRaw = (socket, head) => {
       received = head;
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+      socket.write(RAW_OK);
     };
     expect((await call({ covered })).body.toString()).toBe('ok');
     for (const [name, value] of Object.entries(covered)) expect(received).toContain(`${name}: ${value}`);
   });
 
-  test('more than the webhook takes is 431 with a code', async () => {
-    const covered = Object.fromEntries(
-      Array.from({ length: 50 }, (_each, at) => [`x-${at}`, 'v'.repeat(1000)]),
-    );
-    const { status, json } = await call({ covered });
+  test('beyond the limit are 431 TOO_LARGE', async () => {
+    const { status, json } = await call({ covered: fieldsOf1000(50) });
     expect([status, json.code]).toEqual([431, 'TOO_LARGE']);
   });
 });
 
 describe('the body', () => {
-  test('passes byte for byte, compressed ones too', async () => {
+  test('is forwarded byte for byte, also if it is compressed', async () => {
     const body = gzipSync('0032want of git');
     const { headers, body: received } = await reached({
       method: 'POST',
@@ -299,12 +298,12 @@ describe('the body', () => {
     });
   });
 
-  test('may go with GET and DELETE', async () => {
+  test('is forwarded with GET and DELETE', async () => {
     for (const method of ['GET', 'DELETE'])
       expect((await reached({ method, body: '{"query":1}' })).body.toString()).toBe('{"query":1}');
   });
 
-  test('that is compressed is refused for a configuration of MCP, as before', async () => {
+  test('that is compressed is refused for a configuration of MCP', async () => {
     await putProxy(webhook, `${upstream.url}/mcp`);
     const { status, json } = await callProxy(webhook, {
       body: gzipSync('{}'),
@@ -323,7 +322,7 @@ describe('the marker for HTTP Basic', () => {
     expect((await reached({})).headers.authorization).toBe(basic(user));
   });
 
-  test.each(['a:b', 'ä', 'a b', 'u'.repeat(129)])('is none with the user %j', async (user) => {
+  test.each(['a:b', 'ä', 'a b', 'u'.repeat(129)])('is not recognised with the user %j', async (user) => {
     const template = `Basic \${BASIC:${user}}`;
     const put = webhook.storage({
       op: 'proxies.put',
@@ -337,12 +336,12 @@ describe('the marker for HTTP Basic', () => {
     else expect(user).toBe('ä');
   });
 
-  test('counts for allowedHeaders', async () => {
+  test('is subject to allowedHeaders', async () => {
     await point(upstream.url, { headerTemplates: { 'x-other': '${BASIC:u}' } });
     expect(await refused({})).toEqual([403, 'DESTINATION_NOT_ALLOWED', 'header']);
   });
 
-  test('an upstream that repeats it finds no way back', async () => {
+  test('is not returned when the upstream echoes its value', async () => {
     answer = (req, res) =>
       void res.writeHead(200, { 'x-echo': req.headers.authorization, 'x-other': 'b' }).end('ok');
     await point(upstream.url, { headerTemplates: { Authorization: 'Basic ${BASIC:git}' } });
@@ -350,7 +349,7 @@ describe('the marker for HTTP Basic', () => {
     expect([headers['x-echo'], headers['x-other']]).toEqual([undefined, 'b']);
   });
 
-  test('takes no credential that could stand in no header, though base64 could hold it', async () => {
+  test('rejects a credential that is no legal field value, though its base64 would be one', async () => {
     const body = { tokenType: 'PlainText', value: `${TOKEN}\n`, allowedHosts: [upstream.url] };
     expect((await webhook.store('lines', body)).status).toBe(200);
     await point(upstream.url, {
@@ -362,7 +361,7 @@ describe('the marker for HTTP Basic', () => {
 });
 
 describe('the answer', () => {
-  test('to HEAD has no body, and the length of what GET would get', async () => {
+  test('to HEAD has no body, and the length that GET would have', async () => {
     answer = (_req, res) =>
       void res.writeHead(200, { 'content-length': '123456789', etag: '"e"', 'accept-ranges': 'bytes' }).end();
     const { status, headers, body } = await call({ method: 'HEAD' });
@@ -375,7 +374,7 @@ describe('the answer', () => {
     expect(headers).not.toHaveProperty('content-length');
   });
 
-  test('to HEAD of an upstream that says no length, and one that sends a body all the same', async () => {
+  test('to HEAD has no body if the upstream gives no length, or sends a body anyway', async () => {
     await point(raw.url);
     for (const bytes of [
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
@@ -385,7 +384,7 @@ describe('the answer', () => {
       const { status, body } = await call({ method: 'HEAD' });
       expect([status, body.byteLength]).toEqual([Number(bytes.slice(9, 12)), 0]);
     }
-    answerRaw = (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+    answerRaw = (socket) => socket.write(RAW_OK);
     expect((await call({})).body.toString()).toBe('ok');
   });
 
@@ -418,7 +417,7 @@ describe('the answer', () => {
     expect([status, headers['content-range']]).toEqual([416, 'bytes */9']);
   });
 
-  test('has nothing of interim answers, and chunks in whatever pieces they came', async () => {
+  test('has no interim answers and no trailers, and its chunks may have any size', async () => {
     await point(raw.url);
     answerRaw = (socket) =>
       socket.write(
@@ -432,7 +431,7 @@ describe('the answer', () => {
     expect(sent.trailers).toEqual({});
   });
 
-  test('is read no faster than the caller reads it, however long it is', async () => {
+  test('is read from the upstream no faster than the caller reads it', async () => {
     const piece = Buffer.alloc(64 * 1024);
     let written = 0;
     const asked = Promise.withResolvers<ServerResponse>();
@@ -450,7 +449,7 @@ describe('the answer', () => {
     };
     const sent = await openCall(webhook, { method: 'GET', target: '/big' });
     const theirs = await asked.promise;
-    // It stands once its own buffer is full: 62 MiB would be far beyond what sockets hold.
+    // The upstream stops once its buffer is full, since sockets hold far less than 62 MiB.
     while (!theirs.writableNeedDrain) await webhook.send('/v1/health');
     for (let round = 0; round < 20; round++) await webhook.send('/v1/health');
     expect(written).toBeLessThan(500);
@@ -459,7 +458,7 @@ describe('the answer', () => {
     expect(bytes).toBe(1_000 * piece.byteLength);
   });
 
-  test('ends the call of the upstream once the caller is gone', async () => {
+  test('is aborted at the upstream when the caller disconnects', async () => {
     const closed = Promise.withResolvers<void>();
     answer = (_req, res) => {
       res.writeHead(200).write('a');
@@ -471,7 +470,7 @@ describe('the answer', () => {
     await closed.promise;
   });
 
-  test('401 comes back as it is, without its challenge, and is logged as a rejection', async () => {
+  test('of 401 is returned without its challenge, and logged as a rejection', async () => {
     answer = (_req, res) => void res.writeHead(401, { 'www-authenticate': 'Basic' }).end();
     const { status, headers } = await call({});
     expect([status, headers['www-authenticate']]).toEqual([401, undefined]);
@@ -479,7 +478,7 @@ describe('the answer', () => {
     expect(entry).toMatchObject({ outcome: 'error', detail: { code: 'UPSTREAM_UNAUTHORIZED' } });
   });
 
-  test('that redirects comes back as it is', async () => {
+  test('that redirects is returned unchanged', async () => {
     answer = (_req, res) => void res.writeHead(302, { location: 'https://elsewhere.test/x' }).end();
     const { status, headers } = await call({});
     expect([status, headers.location]).toEqual([302, 'https://elsewhere.test/x']);
@@ -499,7 +498,7 @@ describe('a configuration', () => {
     return status;
   };
 
-  test('comes back with the members that it was put with, also after a restart', async () => {
+  test('is returned with the members that it was put with, also after a restart', async () => {
     const more = {
       kind: 'http',
       queryTemplates: { key: '${TOKEN}', password: 'p' },
@@ -532,7 +531,7 @@ describe('a configuration', () => {
     expect(await put(more)).toBe(400);
   });
 
-  test('is claimed by the capability', async () => {
+  test('of an HTTP API is announced by the capability http-proxy', async () => {
     const { json } = await webhook.signed('/v1/health');
     expect(json.capabilities).toContain('http-proxy');
   });

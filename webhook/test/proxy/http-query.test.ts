@@ -65,27 +65,27 @@ describe('the parameter', () => {
     ['/maps?text=?', `/v1/maps?text=?&key=${ENCODED}`],
     ['??', `/v1??&key=${ENCODED}`],
     ['/key=x?KEY=1&key2=2&xkey=3', `/v1/key=x?KEY=1&key2=2&xkey=3&key=${ENCODED}`],
-  ])('is put behind the query of %j', async (target, expected) => {
+  ])('is appended to the query of %j', async (target, expected) => {
     expect(await asked(target)).toBe(expected);
   });
 
-  test('stands with text around the marker, and beside others without one', async () => {
+  test('may have text around its marker, and other parameters next to it', async () => {
     await point({ sig: 'v1 ${TOKEN}&', 'api-version': '2026-01-01' });
     expect(await asked('/maps')).toBe(`/v1/maps?sig=v1%20${ENCODED}%26&api-version=2026-01-01`);
   });
 
   test.each(['?key=mine', '?a&key=mine', '?a;key', '?key', '?%6bey=1', '?k%65%79=1&b', '?a=%zz&key=%zz'])(
-    'is denied to the agent, as %s',
+    'may not be named by the agent, as %s',
     async (target) => {
       expect(await refused({ target })).toEqual([403, 'REQUEST_NOT_ALLOWED', 'query_parameter']);
     },
   );
 
-  test('with a space in no name is not what + means there', async () => {
+  test('is not the one that k+ey names, whose + is a space', async () => {
     expect(await asked('?k+ey=1')).toBe(`/v1?k+ey=1&key=${ENCODED}`);
   });
 
-  test('is compared with the names that are sealed with the credential, with letter case', async () => {
+  test('must be one of the names sealed with the credential, in the same letter case', async () => {
     for (const name of ['token', 'Key', 'KEY', 'authorization']) {
       await point({ [name]: 'a${TOKEN}' });
       const { status, json } = await call();
@@ -99,7 +99,7 @@ describe('the parameter', () => {
     }
   });
 
-  test('of a credential that names none is refused', async () => {
+  test('is denied for a credential without allowedQuery', async () => {
     await stored('headers', { value: SECRET });
     await point({ key: '${TOKEN}' }, { serviceName: 'headers' });
     expect(await refused({ serviceName: 'headers' })).toEqual([403, 'DESTINATION_NOT_ALLOWED', 'parameter']);
@@ -117,7 +117,7 @@ describe('the parameter', () => {
     }
   });
 
-  test('cannot name another method past request rules', async () => {
+  test('cannot override the method past request rules', async () => {
     const requests = [{ methods: ['GET'], paths: ['/v1/**'] }];
     await stored('ruled', { value: SECRET, allowedQuery: ['key'], requests });
     await point({ key: '${TOKEN}' }, { serviceName: 'ruled' });
@@ -126,7 +126,7 @@ describe('the parameter', () => {
     expect(await refused({ serviceName: 'ruled' })).toEqual([403, 'REQUEST_NOT_ALLOWED', 'method_override']);
   });
 
-  test('takes no credential that could not be found again, or that no request line holds', async () => {
+  test('takes no credential that is no legal field value, or too long for a request line', async () => {
     for (const value of [`${SECRET}\n`, `${SECRET}é`, 'x1Y2'.repeat(8 * 1024)]) {
       await stored('odd', { value, allowedQuery: ['key'] });
       await point({ key: '${TOKEN}' }, { serviceName: 'odd' });
@@ -138,12 +138,12 @@ describe('the parameter', () => {
 describe('the credential', () => {
   test.each([
     ['as it was sent', ENCODED],
-    ['as a form has it', String(new URLSearchParams({ key: SECRET })).slice('key='.length)],
-    ['in small triplets', ENCODED.toLowerCase()],
-    ['encoded throughout', Buffer.from(SECRET).toString('hex').replaceAll(/../g, '%$&')],
-    ['encoded once more', encodeURIComponent(`/v1/maps?key=${ENCODED}`)],
+    ['form-encoded', String(new URLSearchParams({ key: SECRET })).slice('key='.length)],
+    ['with escapes in lower case', ENCODED.toLowerCase()],
+    ['with each byte escaped', Buffer.from(SECRET).toString('hex').replaceAll(/../g, '%$&')],
+    ['escaped twice', encodeURIComponent(`/v1/maps?key=${ENCODED}`)],
     ['in base64', Buffer.from(`u:${SECRET}`).toString('base64')],
-  ])('that the upstream writes into an address %s does not come back', async (_form, text) => {
+  ])('is removed with the URL field of the answer that has it %s', async (_form, text) => {
     answer = (_req, res) =>
       void res
         .writeHead(301, {
@@ -159,7 +159,7 @@ describe('the credential', () => {
     for (const name of ['location', 'content-location', 'link']) expect(headers).not.toHaveProperty(name);
   });
 
-  test('that is short takes every Location with it, so that none confirms a guess', async () => {
+  test('that is short removes every Location, so that none confirms a guess', async () => {
     await stored('pin', { value: '4711', allowedQuery: ['key'], allowShortSecret: true });
     await point({ key: '${TOKEN}' }, { serviceName: 'pin' });
     for (const location of ['/v1/?key=4711', '/v1/?key=4712']) {

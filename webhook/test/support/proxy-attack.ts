@@ -79,7 +79,7 @@ async function attack(
   for (const name of ['host', 'x-forwarded-host', 'proxy-authorization', 'connection', 'sv-ticket'])
     expect(await put({ headerTemplates: { [name]: '${TOKEN}' } })).toBe(400);
 
-  // An HTTP API, whose requests name what they ask for.
+  // An HTTP API, where each request names a path.
   const asHttp = { kind: 'http', redirects: 'follow-without-credential' };
   const get = (target: string, more: ProxyCall = {}) => call({ method: 'GET', target, ...more });
   expect(await put(asHttp)).toBe(200);
@@ -117,7 +117,7 @@ async function attack(
   expect(JSON.stringify([rest, seen?.url, seen?.body.toString()])).not.toContain(secret);
   expect(collector.connections()).toBe(0);
 
-  // A redirect that the webhook follows takes nothing along.
+  // A redirect that the webhook follows is sent without the credential.
   expect(await put(asHttp)).toBe(200);
   expect(await get('/', { covered: { 'x-copy': '${TOKEN}' } })).toMatchObject({ status: 200 });
   expect(honest.requests.at(-1)?.headers.authorization).toBe(`Bearer ${secret}`);

@@ -14,11 +14,11 @@ export interface ProxyCall {
   readonly serviceName?: string;
   readonly body?: Uint8Array | string;
   readonly contentType?: string;
-  /** For a proxy of an HTTP API: what follows the upstream's URL. Covered by the signature. */
+  /** For a proxy of an HTTP API: the path and query after the upstream's URL. Covered by the signature. */
   readonly target?: string;
-  /** Of the agent: covered by the signature, one line each. */
+  /** Headers of the agent that the signature covers. */
   readonly covered?: Readonly<Record<string, string>>;
-  /** Of the agent: not covered by the signature. */
+  /** Headers of the agent that the signature does not cover. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Instead of one made of the above; null: none is sent. */
@@ -123,15 +123,7 @@ export async function readWhole(answer: IncomingMessage): Promise<ProxyAnswer> {
 export async function putProxy(
   webhook: BoundWebhook,
   upstreamUrl: string,
-  more: {
-    readonly proxyId?: string;
-    readonly serviceName?: string;
-    readonly headerTemplates?: Readonly<Record<string, string>>;
-    readonly kind?: 'http';
-    readonly queryTemplates?: Readonly<Record<string, string>>;
-    readonly redirects?: 'follow-without-credential';
-    readonly signing?: ProxyConfig['signing'];
-  } = {},
+  more: Partial<Omit<ProxyConfig, 'upstreamUrl' | 'version'>> = {},
 ): Promise<void> {
   const { status, text } = await webhook.storage({
     op: 'proxies.put',
