@@ -3,10 +3,10 @@ import { RIGHT } from '../fixtures/rules.ts';
 import { selectChecks } from '../src/registry.ts';
 import { runOnMinimal } from './suite.ts';
 
-// No flaws like the others: without the capability the checks of what belongs to it are not scored.
+// Not among the flaws: without the capability its checks are not scored.
 test.each([
   ['request rules', 'request-rules', 'takesRequests'],
-  ['names of a query', 'http-proxy', 'takesAllowedQuery'],
+  ['query parameters', 'http-proxy', 'takesAllowedQuery'],
 ] as const)(
   'a webhook that stores %s without claiming them fails store.unknown-member',
   async (_, capability, takes) => {

@@ -32,16 +32,16 @@ func areQueryNames(names []string) bool {
 	return len(names) >= 1 && len(names) <= 5 && !slices.ContainsFunc(names, func(name string) bool { return !queryName.MatchString(name) })
 }
 
-// readHTTPMembers is HTP-03 and HTP-04: what a configuration has beside those of MCP.
+// readHTTPMembers is HTP-03 and HTP-04: the members that a configuration of MCP does not have.
 func (p *Proxy) readHTTPMembers(operation Object) bool {
-	ok := map[string]bool{"kind": true, "redirects": true, "queryTemplates": true}
+	ok := true
 	if operation["kind"] != nil {
 		p.Kind, _ = text(operation, "kind")
-		ok["kind"] = p.Kind == "http" && !strings.Contains(p.UpstreamURL, "?")
+		ok = p.Kind == "http" && !strings.Contains(p.UpstreamURL, "?")
 	}
 	if operation["redirects"] != nil {
 		p.Redirects, _ = text(operation, "redirects")
-		ok["redirects"] = p.Redirects == "follow-without-credential" && p.Kind == "http"
+		ok = ok && p.Redirects == "follow-without-credential" && p.Kind == "http"
 	}
 	if operation["queryTemplates"] != nil {
 		templates, isObject := operation["queryTemplates"].(Object)
@@ -52,12 +52,12 @@ func (p *Proxy) readHTTPMembers(operation Object) bool {
 			isObject = isObject && isText && len(value) <= 512 && valueShape.MatchString(value)
 			names, p.QueryTemplates[name] = append(names, name), value
 		}
-		ok["queryTemplates"] = isObject && areQueryNames(names) && p.Kind == "http"
+		ok = ok && isObject && areQueryNames(names) && p.Kind == "http"
 	}
-	return ok["kind"] && ok["redirects"] && ok["queryTemplates"]
+	return ok
 }
 
-// targetOf is what is asked of an HTTP API, without the credential (HTP-09 to HTP-14, HTP-26); "" is the stored URL.
+// targetOf is the request target without the credential (HTP-09 to HTP-14, HTP-26); "" means that of the stored URL.
 func targetOf(given []string, config Proxy, upstream *url.URL, method string) (string, *Refusal) {
 	if config.Kind == "" {
 		if len(given) > 0 || !isMCPMethod(method) {
@@ -71,7 +71,7 @@ func targetOf(given []string, config Proxy, upstream *url.URL, method string) (s
 	rest, base := given[0], strings.TrimSuffix(upstream.EscapedPath(), "/")
 	path, query, _ := strings.Cut(rest, "?")
 	ok := len(rest) <= 8192 && targetShape.MatchString(rest) && !(base == "" && strings.HasPrefix(path, "//"))
-	// As whoever decodes a path first, and be it twice, would split it.
+	// The segments that a program sees which decodes the path, even repeatedly, before it splits it.
 	for _, segment := range strings.FieldsFunc(unescaped(encodedAgain.ReplaceAllString(path, "%")), isSlash) {
 		ok = ok && !dotsOnly.MatchString(segment)
 	}
@@ -99,7 +99,7 @@ func unescaped(text string) string {
 	})
 }
 
-// withQuery is HTP-24; names are written the same in every query.
+// withQuery is HTP-24; names need no encoding (HTP-04).
 func withQuery(target string, parameters map[string]string) string {
 	names := make([]string, 0, len(parameters))
 	for name := range parameters {
@@ -110,7 +110,7 @@ func withQuery(target string, parameters map[string]string) string {
 		switch {
 		case !strings.Contains(target, "?"):
 			target += "?"
-		// A later question mark is part of a value, which what is added would then be as well.
+		// A later question mark is part of a value.
 		case strings.IndexByte(target, '?') != len(target)-1:
 			target += "&"
 		}
@@ -133,7 +133,7 @@ func putIn(template, secret string) string {
 	})
 }
 
-// formsOf are what the secret is put in as, to be known where the upstream sends it back (PRX-26, HTP-22, HTP-27).
+// formsOf are the forms in which the secret is injected, none of which may come back (PRX-26, HTP-22, HTP-27).
 func formsOf(config Proxy, secret string) []string {
 	forms := []string{secret, percentEncoded(secret)}
 	for _, templates := range []map[string]string{config.HeaderTemplates, config.QueryTemplates} {
@@ -146,7 +146,7 @@ func formsOf(config Proxy, secret string) []string {
 	return forms
 }
 
-// travelsToAPI is HTP-18: what the signature covers, but for some (HTP-16).
+// travelsToAPI is HTP-18: the fields that the signature covers, except those of HTP-16.
 func travelsToAPI(agents http.Header, covered []string) func(name string) bool {
 	var named []string
 	for _, name := range strings.Split(strings.Join(agents.Values("Connection"), ","), ",") {
@@ -172,9 +172,9 @@ func isWithheld(name string) bool {
 	return false
 }
 
-const mostRedirects = 3
+const maxRedirects = 3
 
-// follow is HTP-30 to HTP-33: the answer to hand back, and whether a redirect led to it.
+// follow follows redirects (HTP-30 to HTP-33). It returns the answer to hand back, and whether a redirect led to it.
 func (wh *Webhook) follow(call *prepared, answer *http.Response, err error) (*http.Response, bool, *Refusal) {
 	if err != nil {
 		return nil, false, failureOf(err)
@@ -190,7 +190,7 @@ func (wh *Webhook) follow(call *prepared, answer *http.Response, err error) (*ht
 			return answer, hops > 0, nil
 		}
 		answer.Body.Close()
-		if hops == mostRedirects || !wh.schemeFits(next) || first.Scheme == "https" && next.Scheme != "https" {
+		if hops == maxRedirects || !wh.schemeFits(next) || first.Scheme == "https" && next.Scheme != "https" {
 			return nil, true, refuse("UPSTREAM_ERROR")
 		}
 		request := &http.Request{Method: method, URL: next, Host: next.Host, Header: http.Header{"User-Agent": nil, "Accept-Encoding": {"identity"}}}
@@ -205,7 +205,7 @@ func (wh *Webhook) follow(call *prepared, answer *http.Response, err error) (*ht
 	}
 }
 
-// redirect is where an answer leads to, if that is to be followed.
+// redirect is the URL that an answer redirects to; nil where that is not to be followed.
 func (call *prepared) redirect(answer *http.Response, here *url.URL) *url.URL {
 	method, locations := call.request.Method, answer.Header.Values("Location")
 	if !call.follows || method != "GET" && method != "HEAD" || call.request.ContentLength != 0 || len(locations) != 1 {

@@ -127,10 +127,10 @@ func (wh *Webhook) proxy(w http.ResponseWriter, r *http.Request, body []byte) *R
 // prepared is a call that may be made.
 type prepared struct {
 	request *http.Request
-	address *url.URL // Of the request, to resolve what a redirect says.
-	follows bool     // Redirects, as HTP-30 says.
+	address *url.URL // Of the request; a Location is resolved against it.
+	follows bool     // Redirects (HTP-30).
 	secret  string
-	forms   []string // What the secret is put in as.
+	forms   []string // Forms in which the secret is injected.
 	inQuery bool
 	shows   func(tool string) bool // Which of the tools that the answer lists are handed on (RUL-14); nil: all of it is.
 }
@@ -210,7 +210,7 @@ func (wh *Webhook) prepare(r *http.Request, ticket *Ticket, body []byte) (*prepa
 	return call, nil
 }
 
-// ask has the request line say this, byte for byte, and not what net/url would write; "" leaves the stored URL.
+// ask sets the request target, byte for byte, past the encoding of net/url; "" leaves the stored URL.
 func (call *prepared) ask(target string) {
 	if target == "" {
 		return

@@ -95,8 +95,8 @@ func setOf(names ...string) map[string]bool {
 
 var notFolded = regexp.MustCompile("[^a-z0-9]")
 
-// foldedFields takes all but letters and digits for `-`: CGI, WSGI and some servers make one variable of names that differ in
-// them alone (RFC 3875 section 4.1.18).
+// foldedFields writes all but letters and digits as `-`: CGI, WSGI and some servers make one variable of names that differ
+// only there (RFC 3875 section 4.1.18).
 func foldedFields(pairs [][2]string, size int) (map[string]string, bool) {
 	fields := map[string]string{}
 	for _, pair := range pairs {

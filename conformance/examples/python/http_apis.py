@@ -1,4 +1,4 @@
-"""HTTP APIs (section 5.8): what is asked of them, what goes along, and where they are redirected to."""
+"""HTTP APIs (section 5.8): configurations, targets, header fields and redirects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHHELD = re.compile(  # HTP-16; names come in lower case
     "http2-settings|authorization|x-mcp-key|x-agent-key|cookie2?|origin|referer|forwarded|x-forwarded-.*|x-real-ip|via|"
     "proxy-.*|sec-.*|sv-.*|content-digest|signature|signature-input"
 )
-MOST_REDIRECTS = 3
+MAX_REDIRECTS = 3
 
 
 def is_method(text: object) -> bool:
@@ -23,10 +23,10 @@ def is_method(text: object) -> bool:
     return isinstance(text, str) and re.fullmatch("[A-Z-]{1,20}", text) is not None and text not in ("CONNECT", "TRACE")
 
 
-# What is stored
+# Configurations
 
 def parse_members(operation: dict, url: str) -> dict:
-    """What a configuration has beside those of MCP (HTP-02 to HTP-04)."""
+    """The members that a configuration of MCP does not have (HTP-02 to HTP-04)."""
     kind, redirects = member(operation, "kind", str, None), member(operation, "redirects", str, None)
     templates = member(operation, "queryTemplates", dict, None)
     if kind not in (None, "http") or redirects not in (None, "follow-without-credential"):
@@ -47,10 +47,10 @@ def check_names(names: list) -> None:
         raise invalid("that is not one to five names of a query")
 
 
-# What is asked
+# Requests
 
 def target_of(request, url: str, members: dict, method: str) -> str:
-    """The target of the request line, without the credential. Raises a Refusal where it is none to ask for."""
+    """The request target, without the credential. Raises a Refusal where it may not be called."""
     given = request.values("sv-target")  # covered by the signature, which was verified before
     if len(given) != ("kind" in members) or ("kind" not in members and method not in OF_MCP):
         raise Refusal("DESTINATION_NOT_ALLOWED", "the configuration is for another kind of request")  # HTP-09, HTP-10
@@ -73,7 +73,7 @@ def denied(why: str) -> Refusal:
 
 
 def segments_of(path: str) -> list:
-    """As whoever decodes a path first, and be it twice, would split it."""
+    """Segments as a program sees them that decodes the path, even repeatedly, before it splits it."""
     return re.split(r"[/\\]", decoded(re.sub("%(?:25)+", "%", path)))
 
 
@@ -87,13 +87,13 @@ def with_query(target: str, parameters: list) -> str:
     added = "&".join(name + "=" + quote(value, safe="!'()*") for name, value in parameters)
     if not added:
         return target
-    # A later question mark is part of a value, which what is added would then be as well.
+    # A later question mark is part of a value.
     question = target.find("?")
     return target + ("?" if question == -1 else "" if question == len(target) - 1 else "&") + added
 
 
 def travelling(request) -> list:
-    """The fields of the agent that go on: those that the signature covers, but for some (HTP-18)."""
+    """The fields of the agent that are sent on: those that the signature covers, except those of HTP-16 (HTP-18)."""
     named = {each.strip().lower() for value in request.values("connection") for each in value.split(",")}
     return [
         (name, value) for name, value in request.headers
@@ -101,10 +101,10 @@ def travelling(request) -> list:
     ]
 
 
-# Where a redirect leads
+# Redirects
 
 def follow(calls: list, response, members: dict, method: str, has_body: bool, may_come_back):
-    """The answer to hand back: that of the upstream, or of where it redirects to. Calls are added to the list."""
+    """The answer to hand back, once redirects are followed. Each call is added to the list."""
     if "redirects" not in members or method not in ("GET", "HEAD") or has_body:
         return response
     while response.status in (300, 301, 302, 303, 307, 308):
@@ -119,7 +119,7 @@ def follow(calls: list, response, members: dict, method: str, has_body: bool, ma
             return response
         if len(calls) == 1 and origin == outgoing.origin(here):
             return response
-        if len(calls) > MOST_REDIRECTS or (calls[0].scheme == "https" and origin[0] != "https"):
+        if len(calls) > MAX_REDIRECTS or (calls[0].scheme == "https" and origin[0] != "https"):
             raise outgoing.Failed(late=False)  # HTP-32, HTP-33
         response = called(calls, url, method)
     if len(calls) > 1 and response.status in (401, 407):
@@ -128,7 +128,7 @@ def follow(calls: list, response, members: dict, method: str, has_body: bool, ma
 
 
 def called(calls: list, url: str, method: str):
-    """With no credential and nothing of the agent (HTP-31)."""
+    """Calls without the credential and the fields of the agent (HTP-31)."""
     former = calls[-1]
     former.close()
     calls.append(outgoing.Call(url, former.allowed, former.left()))

@@ -96,7 +96,7 @@ def check(address: str, scheme: str, allowed: list) -> None:
 
 
 class FinalResponse(http.client.HTTPResponse):
-    """Of interim answers http.client passes over 100 alone (HTP-29)."""
+    """Skips all interim answers, of which http.client skips only 100 (HTP-29)."""
 
     def _read_status(self):
         while True:

@@ -76,8 +76,8 @@ host content-type content-length content-encoding transfer-encoding mcp-method m
 
 
 def fields_of(headers: list, body: bytes) -> dict:
-    """By names in which all but letters and digits is `-`: CGI, WSGI and some servers make one variable of names that
-    differ in them alone (RFC 3875 section 4.1.18)."""
+    """By names with `-` for all but letters and digits: CGI, WSGI and some servers make one variable of names that
+    differ only there (RFC 3875 section 4.1.18)."""
     fields = {}
     for name, value in headers:
         folded = re.sub("[^a-z0-9]", "-", name.lower())

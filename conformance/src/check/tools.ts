@@ -25,7 +25,7 @@ export interface ProxiedCall {
   /** `POST` where it is absent. */
   readonly method?: string;
   readonly headers?: HeaderPairs;
-  /** What follows the base URL of an HTTP API: then the signature covers the headers. */
+  /** `sv-target` of a call to an HTTP API, whose signature covers the headers. */
   readonly target?: string;
   /** Headers that the signature does not cover. */
   readonly beside?: HeaderPairs;

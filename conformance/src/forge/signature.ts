@@ -40,7 +40,7 @@ export interface SignatureDeviation {
   readonly path?: string;
   readonly query?: string;
   readonly components?: readonly Component[];
-  /** Fields that are covered beside those that every signature covers. */
+  /** Fields that are covered in addition to those that every signature covers. */
   readonly covers?: readonly string[];
   /** Rewrites `;created=…;tag="…"`; the MAC covers what comes out. */
   readonly parameters?: (right: string) => string;

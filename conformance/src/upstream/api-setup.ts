@@ -1,4 +1,5 @@
 import { expectThat } from '../check/expect.ts';
+import { oncePerRun } from '../check/once-per-run.ts';
 import { CheckSkipped } from '../check/outcome.ts';
 import type { ProxiedCall, Tools } from '../check/tools.ts';
 import type { Answer } from '../http/client.ts';
@@ -7,29 +8,32 @@ import { calledOnce, storeText, type StoredText } from './proxy-setup.ts';
 import { reachable } from './reachable.ts';
 import type { Place, UpstreamAnswer, UpstreamCall } from './upstream.ts';
 
-/** A record, and a proxy of kind `http` that puts it into calls of a place of the suite's own upstream. */
+/** A record, and a proxy of kind `http` that injects it into calls to a place of the suite's upstream. */
 export interface ApiSetup extends StoredText {
   readonly proxyId: string;
   readonly place: Place;
-  /** Calls what follows the base; a `GET` where nothing else is said. */
+  /** Calls a target behind the base, with `GET` by default. */
   call(target: string, call?: Partial<ProxiedCall>): Promise<Answer>;
 }
 
-/** What is stored for calls of an HTTP API. */
+/** The record and the configuration of an HTTP API. */
 export interface ApiOptions {
   /** Absent: a text that may be injected at the upstream, also as the parameter `key` of its query. */
   readonly record?: StoredText;
   readonly headerTemplates?: Readonly<Record<string, string>>;
   readonly queryTemplates?: Readonly<Record<string, string>>;
   readonly redirects?: 'follow-without-credential';
-  /** For whom calls are signed. */
+  /** Absent: calls are not signed. */
   readonly signing?: object;
-  /** What stands behind the place's URL in the configuration. */
+  /** Follows the place's URL in the configuration. */
   readonly base?: string;
+  /** Absent: a new one. */
+  readonly place?: Place;
+  /** Of a new place. */
   readonly answer?: UpstreamAnswer;
 }
 
-const shared = new WeakMap<Tools, Promise<StoredText>>();
+const sharedText = oncePerRun((tools) => storeText(tools, { allowedQuery: ['key'] }));
 
 /** Stores what a call of an HTTP API needs, once it is proven that the webhook reaches the upstream. @throws NotTestable */
 export async function setUpApi(tools: Tools, options: ApiOptions = {}): Promise<ApiSetup> {
@@ -37,7 +41,7 @@ export async function setUpApi(tools: Tools, options: ApiOptions = {}): Promise<
   const { base = '', answer, redirects, queryTemplates, signing } = options;
   const { headerTemplates = { authorization: 'Bearer ${TOKEN}' } } = options;
   const { name, value } = await (options.record ?? sharedText(tools));
-  const place = (await tools.given.upstream()).open(answer);
+  const place = options.place ?? (await tools.given.upstream()).open(answer);
   const proxyId = await tools.given.proxy({
     serviceName: name,
     upstreamUrl: place.url + base,
@@ -50,12 +54,6 @@ export async function setUpApi(tools: Tools, options: ApiOptions = {}): Promise<
   const call: ApiSetup['call'] = (target, how) =>
     tools.proxied({ proxyId, serviceName: name, method: 'GET', target, ...how });
   return { name, value, proxyId, place, call };
-}
-
-function sharedText(tools: Tools): Promise<StoredText> {
-  const known = shared.get(tools) ?? storeText(tools, { allowedQuery: ['key'] });
-  shared.set(tools, known);
-  return known;
 }
 
 /** Calls, and expects that the upstream is called once and its answer comes back. @throws CheckFailed */
@@ -72,10 +70,9 @@ export async function expectCalled(
   return { answer, call };
 }
 
-/** A place at another origin than that of the upstream. @throws CheckSkipped */
+/** A place at another origin than the upstream's. @throws CheckSkipped */
 export async function openElsewhere(tools: Tools, answer?: UpstreamAnswer): Promise<Place> {
   const upstream = await tools.given.upstream();
-  if (!upstream.direct)
-    throw new CheckSkipped('what --upstream-url leads through has no second origin for the suite');
+  if (!upstream.direct) throw new CheckSkipped('the suite has no second origin behind --upstream-url');
   return (await upstream.other()).open(answer);
 }

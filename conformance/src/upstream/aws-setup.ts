@@ -7,7 +7,7 @@ import { readAwsSignature, type AwsSignature } from './aws-signature.ts';
 import { storeTextOf } from './proxy-setup.ts';
 import type { UpstreamCall } from './upstream.ts';
 
-/** Access keys as `aws-sts` gives them. */
+/** Access keys as `aws-sts` returns them. */
 interface AwsKeys {
   readonly AccessKeyId: string;
   readonly SecretAccessKey: string;
@@ -17,19 +17,19 @@ interface AwsKeys {
 /** For S3, whose path is signed as it is sent. */
 export const SIGNING = { type: 'aws_sigv4', region: 'eu-central-1', service: 's3' };
 
-/** Keys that nobody else has, with characters of base64 in them. */
+/** New keys, with the characters of base64 that percent-encoding changes. */
 export const newKeys = (): AwsKeys => ({
   AccessKeyId: 'AKIACONFORMANCE00000',
   SecretAccessKey: `${randomToken(27)}+/0=`,
 });
 
-/** Temporary ones. */
+/** New temporary keys. */
 export const newSession = (): AwsKeys & { readonly SessionToken: string } => ({
   ...newKeys(),
   SessionToken: `${randomToken(90)}+/0==`,
 });
 
-/** A proxy that signs its calls of a place of the suite's own upstream. */
+/** A proxy that signs its calls to a place of the suite's upstream. */
 interface SignedSetup extends ApiSetup {
   readonly keys: AwsKeys;
 }
@@ -50,7 +50,7 @@ export async function setUpSigned(
   return { ...api, keys };
 }
 
-/** Calls, and expects one call of the upstream with a signature that holds. @throws CheckFailed */
+/** Calls, and expects one call of the upstream with a valid signature. @throws CheckFailed */
 export async function expectSigned(
   api: SignedSetup,
   target: string,

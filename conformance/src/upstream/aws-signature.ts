@@ -1,9 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
+import { received } from './proxy-setup.ts';
 import type { UpstreamCall } from './upstream.ts';
 
-/** What a signed call says about its signature, and whether that holds. */
+/** The signature of a call, and whether it is valid. */
 export interface AwsSignature {
-  /** What is wrong with it; undefined where it holds. */
+  /** What is wrong with it; undefined where it is valid. */
   readonly wrong: string | undefined;
   readonly accessKeyId: string;
   readonly region: string;
@@ -16,7 +17,7 @@ export interface AwsSignature {
 
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 +Credential=([^/,]+)\/((\d{8})\/([^/,]+)\/([^/,]+)\/aws4_request), *SignedHeaders=([^,]+), *Signature=([0-9a-f]{64})$/;
-/** Their path is signed as it is sent (AWS-16). */
+/** Services whose path is signed as it is sent (AWS-16). */
 const PATH_AS_SENT = ['s3', 's3-outposts', 's3-object-lambda'];
 
 const sha256Hex = (data: Uint8Array | string): string => createHash('sha256').update(data).digest('hex');
@@ -31,7 +32,7 @@ const encoded = (text: string): string =>
   );
 
 /**
- * Computes the signature of a call anew, by AWS's "Create a signed request" (Signature Version 4).
+ * Reads the signature of a call and compares it with one computed by AWS's "Create a signed request" (Signature Version 4).
  * @param placeUrl the place that was called
  */
 export function readAwsSignature(
@@ -39,12 +40,12 @@ export function readAwsSignature(
   placeUrl: string,
   secretAccessKey: string,
 ): AwsSignature {
-  const [authorization = '', ...others] = valuesOf(call, 'authorization');
+  const [authorization = '', ...others] = received(call, 'authorization');
   const [, accessKeyId = '', scope = '', day = '', region = '', service = '', names = '', signature = ''] =
     AUTHORIZATION.exec(authorization) ?? [];
   const signedHeaders = names.split(';');
-  const date = valuesOf(call, 'x-amz-date').join();
-  const hash = valuesOf(call, 'x-amz-content-sha256').join();
+  const date = received(call, 'x-amz-date').join();
+  const hash = received(call, 'x-amz-content-sha256').join();
   const { host, pathname } = new URL(placeUrl);
   const [path = '', query = ''] = splitOnce(pathname + call.rest, '?');
   const canonical = [
@@ -87,7 +88,7 @@ function canonicalQuery(query: string): string {
     .join('&');
 }
 
-/** What cannot be decoded stays, and no signature is made of it. */
+/** Leaves text that cannot be decoded, over which no webhook signs (AWS-10). */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -99,12 +100,9 @@ function decoded(text: string): string {
 const byCode = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 
 const canonicalValue = (call: UpstreamCall, name: string): string =>
-  valuesOf(call, name)
+  received(call, name)
     .map((value) => value.trim().replaceAll(/ +/g, ' '))
     .join(',');
-
-const valuesOf = ({ headers }: UpstreamCall, name: string): readonly string[] =>
-  headers.filter(([each]) => each === name).map(([, value]) => value);
 
 function splitOnce(text: string, separator: string): readonly string[] {
   const at = text.indexOf(separator);

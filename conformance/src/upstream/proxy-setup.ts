@@ -1,4 +1,5 @@
 import type { WebhookErrorCode } from '@svault/shared';
+import { oncePerRun } from '../check/once-per-run.ts';
 import { expectOk, expectRefusal, expectThat } from '../check/expect.ts';
 import type { Answer } from '../http/client.ts';
 import type { ProxiedCall, Tools } from '../check/tools.ts';
@@ -23,7 +24,7 @@ export interface StoredText {
 }
 
 const BEARER: Readonly<Record<string, string>> = { authorization: 'Bearer ${TOKEN}' };
-const shared = new WeakMap<Tools, Promise<StoredText>>();
+const sharedText = oncePerRun((tools) => storeText(tools));
 
 /**
  * Stores what a proxied call needs, once it is proven that the webhook reaches the upstream at all.
@@ -64,14 +65,6 @@ export async function storeTextOf(tools: Tools, value: string, settings: object 
     name: await tools.given.record({ tokenType: 'PlainText', value, allowedHosts, ...settings }),
     value,
   };
-}
-
-function sharedText(tools: Tools): Promise<StoredText> {
-  const known = shared.get(tools);
-  if (known !== undefined) return known;
-  const text = storeText(tools);
-  shared.set(tools, text);
-  return text;
 }
 
 /** A configured proxy to a URL. */

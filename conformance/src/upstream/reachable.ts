@@ -1,21 +1,14 @@
+import { oncePerRun } from '../check/once-per-run.ts';
 import { NotTestable } from '../check/outcome.ts';
 import { NoAnswer, type Answer } from '../http/client.ts';
 import type { Tools } from '../check/tools.ts';
-
-const proofs = new WeakMap<Tools, Promise<void>>();
 
 /**
  * Proves, once in a run, that a proxy of the webhook reaches the suite's own upstream: without that no refusal means
  * anything and no answer can come.
  * @throws NotTestable that says what the author can do about it
  */
-export function reachable(tools: Tools): Promise<void> {
-  const known = proofs.get(tools);
-  if (known !== undefined) return known;
-  const proof = prove(tools);
-  proofs.set(tools, proof);
-  return proof;
-}
+export const reachable = oncePerRun(prove);
 
 async function prove(tools: Tools): Promise<void> {
   const upstream = await tools.given.upstream();

@@ -47,7 +47,7 @@ export interface Upstream {
   readonly malformed: readonly string[];
   /** A new place; it answers 200 with `{"ok":true}` where nothing else is said. */
   open(answer?: UpstreamAnswer): Place;
-  /** Another one at the same address, at a port of its own; it is closed with this one. */
+  /** A second upstream at the same address, on another port; it is closed with this one. */
   other(): Promise<Upstream>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface Upstream {
 const SLASH_AND_TOKEN = /^\/([A-Za-z0-9_-]{22})(.*)$/s;
 /** Above what the suite has a webhook send: 8 MiB. */
 const MAX_BODY_BYTES = 9 * 1024 * 1024;
-/** Above what a webhook is asked to accept (HTP-19), of which it sends most on. */
+/** Above what a webhook must accept (HTP-19), most of which it forwards. */
 const MAX_HEADER_BYTES = 64 * 1024;
 /** What is kept has to fit into memory, whatever a webhook sends and however often. */
 const MAX_CALLS = 200;

@@ -19,20 +19,20 @@ const END = '0\r\n\r\n';
 const WHOLE = 'hello world';
 const SUMMED = `${CHUNKS}0\r\n${SUM}:DUoRhQ==\r\n\r\n`;
 
-/** They resemble fields of the framing. */
+/** Names that resemble fields of the framing. */
 const NOT_OF_FRAMING: HeaderPairs = [
   ['x-content-encoding', 'stays'],
   ['x-amz-trailers', 'stay'],
 ];
 
-/** Of a `PUT` with a body in the framing of `aws-chunked`. */
+/** A body with `aws-chunked` framing, and what the fields of the request say about it. */
 interface Framed {
   readonly body: string;
-  /** What `x-amz-content-sha256` says behind `STREAMING-`. */
+  /** `x-amz-content-sha256` without `STREAMING-`. */
   readonly form?: string;
   readonly coding?: string;
   readonly length?: string;
-  /** What `x-amz-trailer` says. */
+  /** `x-amz-trailer`. */
   readonly trailer?: string;
 }
 
@@ -58,7 +58,7 @@ const LEGAL: Readonly<Record<string, Framed & { readonly sums?: HeaderPairs; rea
   'a trailer': { body: SUMMED, trailer: SUM, sums: [[SUM, 'DUoRhQ==']] },
   'two checksums': {
     body: `${CHUNKS}0\r\n${SUM}:DUoRhQ==\r\n${OTHER_SUM}:uU0nuZNNPgilLlLX2n2r==\r\n\r\n`,
-    // Their order says nothing.
+    // The order does not matter.
     trailer: `${OTHER_SUM}, ${SUM}`,
     sums: [
       [SUM, 'DUoRhQ=='],
@@ -88,7 +88,7 @@ const LEGAL: Readonly<Record<string, Framed & { readonly sums?: HeaderPairs; rea
     trailer: SUM,
     sums: [[SUM, 'DUoRhQ==']],
   },
-  'chunks that are signed otherwise': { body: CHUNKS + END, form: 'AWS4-ECDSA-P256-SHA256-PAYLOAD' },
+  'chunks with another kind of signature': { body: CHUNKS + END, form: 'AWS4-ECDSA-P256-SHA256-PAYLOAD' },
   'no coding': { body: CHUNKS + END, coding: '' },
   'another coding': { body: CHUNKS + END, coding: 'aws-chunked, gzip', leaves: 'gzip' },
   'another coding before it': { body: CHUNKS + END, coding: 'gzip,aws-chunked', leaves: 'gzip' },
@@ -96,9 +96,9 @@ const LEGAL: Readonly<Record<string, Framed & { readonly sums?: HeaderPairs; rea
 
 const ILLEGAL: Readonly<Record<string, Framed>> = {
   'no end': { body: CHUNKS },
-  'half an end': { body: `${CHUNKS}0\r\n`.slice(0, -1) },
-  'more behind its end': { body: `${CHUNKS}${END}x` },
-  'a size that is none': { body: `-6\r\nhello \r\n5\r\nworld\r\n${END}` },
+  'a truncated end': { body: `${CHUNKS}0\r\n`.slice(0, -1) },
+  'a byte after its end': { body: `${CHUNKS}${END}x` },
+  'a negative size': { body: `-6\r\nhello \r\n5\r\nworld\r\n${END}` },
   'a size beyond it': { body: `ffffff\r\n${WHOLE}\r\n${END}` },
   'a chunk longer than its size': { body: `5\r\nhello \r\n5\r\nworld\r\n${END}` },
   'line feeds alone': { body: `${CHUNKS}${END}`.replaceAll('\r', '') },
@@ -109,7 +109,7 @@ const ILLEGAL: Readonly<Record<string, Framed>> = {
   'a length that begins with it': { body: CHUNKS + END, length: '110' },
   'a length that is no number': { body: CHUNKS + END, length: 'eleven' },
   'no trailer that was announced': { body: CHUNKS + END, trailer: SUM },
-  'a trailer that was not': { body: SUMMED },
+  'a trailer that was not announced': { body: SUMMED },
   'a trailer whose name begins so': { body: SUMMED, trailer: `${SUM}c` },
   'another trailer': { body: SUMMED, trailer: OTHER_SUM },
   'a trailer that is no checksum': {
@@ -123,7 +123,7 @@ const ILLEGAL: Readonly<Record<string, Framed>> = {
   'a form of events': { body: CHUNKS + END, form: 'AWS4-HMAC-SHA256-EVENTS' },
 };
 
-/** @param expected what is left of `content-encoding`, and the checksums, none where there are none */
+/** @param expected the checksums, and what is left of `content-encoding`; empty where nothing is */
 function expectUnframed(
   answer: Answer,
   call: UpstreamCall,
@@ -145,11 +145,11 @@ function expectUnframed(
   expectThat(stray === undefined, answer, `no "${stray}" at the upstream`);
 }
 
-/** Protocol section 5.9: bodies whose parts an agent's client signs, and the rules of a record. */
+/** Protocol section 5.9: framed bodies, and request rules. */
 export const AWS_CHUNKED_CHECKS: readonly Check[] = [
   {
     id: 'aws-signing.chunked',
-    title: 'a body in the framing of aws-chunked is sent without it, its checksums as header fields',
+    title: 'a body with aws-chunked framing is sent without it, its checksums as header fields',
     requirements: ['AWS-11', 'AWS-14'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -166,7 +166,7 @@ export const AWS_CHUNKED_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.chunked-readings',
-    title: 'a body that is not framed as its header says is denied, and so is a framing of another form',
+    title: 'a body that is not framed as its header says, or in an unknown form, is denied',
     requirements: ['AWS-12', 'PRX-19'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -186,14 +186,14 @@ export const AWS_CHUNKED_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.rules',
-    title: 'the rules of a record are compared with what is signed, its framing and its signature aside',
+    title: 'request rules are compared with the request without its framing and its signature',
     requirements: ['AWS-13', 'RUL-04'],
     claims: [...CLAIMS, 'request-rules'],
     run: async (tools) => {
-      // The place is chosen after its record.
-      const path = new URL((await tools.given.upstream()).open().url).pathname.replace(/[^/]+$/, '*');
-      const requests = [{ methods: ['GET', 'PUT', 'POST'], paths: [`${path}/bucket/*`] }];
-      const api = await setUpSigned(tools, { settings: { requests } });
+      const place = (await tools.given.upstream()).open();
+      const paths = [`${new URL(place.url).pathname}/bucket/*`];
+      const requests = [{ methods: ['GET', 'PUT', 'POST'], paths }];
+      const api = await setUpSigned(tools, { place, settings: { requests } });
       const posted = (body: string, type: string): Partial<ProxiedCall> => {
         const { headers = [] } = framed({ body: '', length: String(body.length) });
         const chunks = `${body.length.toString(16)}\r\n${body}\r\n${END}`;
@@ -202,7 +202,7 @@ export const AWS_CHUNKED_CHECKS: readonly Check[] = [
       const { answer } = await expectSigned(api, '/bucket/key', posted('{"a":1}', 'application/json'));
       expectThat(text(answer) === '{"ok":true}', answer, 'the answer of the upstream');
       await expectSigned(api, '/bucket/key', framed({ body: CHUNKS + END }));
-      const before = api.place.calls.length;
+      const before = place.calls.length;
       await eachVariant(
         {
           'another path': () => api.call('/other/key'),

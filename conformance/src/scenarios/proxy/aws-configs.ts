@@ -12,7 +12,7 @@ type Members = Readonly<Record<string, unknown>>;
 const TYPE = { type: 'aws_sigv4' };
 const PART_OF_64 = 'a-0'.padEnd(64, 'z');
 
-/** Hosts that tell both, before the domain of AWS. */
+/** Hosts that imply region and service, without the domain of AWS. */
 const TELLING = [
   ...['sqs.eu-central-1', 'dynamodb-fips.us-gov-west-1', 'lambda.dualstack.eu-west-1', 'sts.eu-west-3'],
   ...['email.eu-west-1', 'bedrock-runtime.us-east-1', 'api.ecr.eu-west-1', 'runtime.sagemaker.us-west-2'],
@@ -27,12 +27,12 @@ const TELLING = [
   ...['s3-eu-west-1', 'bucket.s3-eu-west-1', 's3', 'my.bucket.s3', 'access-1.1234.s3-outposts.eu-west-1'],
   ...['budgets', 'cloudfront', 'iam', 'organizations', 'route53', 'sts'],
 ];
-/** Hosts that tell a region alone. */
+/** Hosts that imply only a region. */
 const WITH_REGION = ['a1b2.lambda-url.eu-west-1', 'one.two.sqs.eu-west-1', 'one.s3.two.eu-west-1'];
 const TELLING_NOTHING = ['lambda', 'my.iam', 'iam.my', 'eu-west-1.sqs'];
 const DOMAINS = ['amazonaws.com', 'amazonaws.com.cn', 'amazonaws.eu', 'api.aws'];
 
-/** A configuration whose calls are signed, under an id of its own. */
+/** A configuration of an HTTP API with a new id. */
 function newConfig(tools: Tools, serviceName: string, members: Members): Members {
   const upstreamUrl = 'https://api.example/v1';
   const named = { proxyId: tools.freshProxyId(), serviceName, upstreamUrl };
@@ -40,7 +40,7 @@ function newConfig(tools: Tools, serviceName: string, members: Members): Members
 }
 
 function expectSigning(answer: Answer, returned: Members, signing: Members | undefined): void {
-  // Others than these a reader ignores.
+  // A reader ignores other members.
   const known = ({ type, region, service }: Members): string => JSON.stringify([type, region, service]);
   const given = returned['signing'];
   const isSame =
@@ -50,11 +50,11 @@ function expectSigning(answer: Answer, returned: Members, signing: Members | und
   expectThat(isSame, answer, signing ? `signing ${JSON.stringify(signing)}` : 'no member signing');
 }
 
-/** Protocol section 5.9: what is stored for calls that are signed. What a host of AWS tells is seen there alone. */
+/** Protocol section 5.9: stored configurations of signed calls. Only AWS can tell which service a host is. */
 export const AWS_CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'aws-signing.config',
-    title: 'signing of a configuration is returned as it was put, and not where it was not',
+    title: 'signing of a configuration is returned as it was put, and left out where there was none',
     requirements: ['AWS-02'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -94,7 +94,8 @@ export const AWS_CONFIG_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.bad-config',
-    title: 'another type, a malformed region or service, signing of MCP and beside a marker are refused',
+    title:
+      'signing of another type, with a malformed region or service, for MCP or beside a marker is refused',
     requirements: ['AWS-03'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -135,32 +136,32 @@ export const AWS_CONFIG_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.host-tells',
-    title: 'region and service may be absent where the host of AWS tells them, and nowhere else',
+    title: 'region and service may be absent only where the AWS host implies them',
     requirements: ['AWS-03'],
     claims: CLAIMS,
     run: async (tools) => {
       const { name } = await tools.given.text();
       const put = (host: string, signing: object): Promise<Answer> =>
         tools.storage(newConfig(tools, name, { signing, upstreamUrl: `https://${host}/v1` }));
-      const [region, service] = [
+      const [withRegion, withService] = [
         { ...TYPE, region: 'eu-west-1' },
         { ...TYPE, service: 's3' },
       ];
       for (const host of TELLING.map((each) => `${each}.amazonaws.com`)) {
         const answer = await put(host, TYPE);
-        expectThat(answer.status === 200, answer, `200, since ${host} tells region and service`);
+        expectThat(answer.status === 200, answer, `200, since ${host} implies region and service`);
       }
       for (const domain of DOMAINS) {
         expectOk(await put(`sqs.eu-west-1.${domain}`, TYPE));
         expectRefusal(await put(`lambda.${domain}`, TYPE), 'INVALID_REQUEST', `lambda.${domain}`);
       }
       for (const host of WITH_REGION.map((each) => `${each}.amazonaws.com`)) {
-        expectOk(await put(host, service));
+        expectOk(await put(host, withService));
         expectRefusal(await put(host, TYPE), 'INVALID_REQUEST', `${host} without a service`);
       }
       const others = ['api.example', 's3.eu-west-1.amazonaws.com.example', 's3.eu-west-1.notamazonaws.com'];
       for (const host of [...others, ...TELLING_NOTHING.map((each) => `${each}.amazonaws.com`)])
-        for (const signing of [TYPE, region, service])
+        for (const signing of [TYPE, withRegion, withService])
           expectRefusal(await put(host, signing), 'INVALID_REQUEST', `${JSON.stringify(signing)} at ${host}`);
     },
   },

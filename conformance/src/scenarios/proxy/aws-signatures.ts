@@ -1,7 +1,7 @@
 import type { Check } from '../../check/check.ts';
 import { eachVariant } from '../../check/each-variant.ts';
 import { expectThat } from '../../check/expect.ts';
-import type { ProxiedCall } from '../../check/tools.ts';
+import type { ProxiedCall, Tools } from '../../check/tools.ts';
 import { clockAheadMs } from '../../check/webhook-clock.ts';
 import { header } from '../../http/read-answer.ts';
 import { openElsewhere, setUpApi } from '../../upstream/api-setup.ts';
@@ -29,7 +29,7 @@ const CALLS: Readonly<Record<string, { readonly target: string } & Partial<Proxi
   'a HEAD': { target: '/bucket/key', method: 'HEAD' },
 };
 
-/** What an agent's client of AWS signs with. */
+/** Fields that an agent's AWS client signs with. */
 const OF_A_CLIENT = [
   ['authorization', 'AWS4-HMAC-SHA256 Credential=stray/20010101/eu-west-1/s3/aws4_request'],
   ['date', 'Mon, 01 Jan 2001 00:00:00 GMT'],
@@ -49,7 +49,7 @@ const PRESIGNED = [
     'AWSAccessKeyId',
   ],
 ];
-/** Each holds a long text beside what is wrong with it, since a short one is refused anyhow. */
+/** Each has a long value besides its mistake, since a short secret is refused in any case. */
 const NO_KEYS: Readonly<Record<string, unknown>> = {
   'no JSON': 'AKIACONFORMANCE00000:canary-of-no-json',
   'JSON that breaks off': '{"AccessKeyId":"AKIACONFORMANCE00000","SecretAccessKey":"canary',
@@ -67,11 +67,11 @@ const NO_KEYS: Readonly<Record<string, unknown>> = {
 const timeOf = (date: string): number =>
   Date.parse(date.replace(/^(.{4})(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
 
-/** Protocol section 5.9: what is signed, and with what. */
+/** Protocol section 5.9: signatures and access keys. */
 export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   {
     id: 'aws-signing.signature',
-    title: 'a call is signed by AWS Signature Version 4 over what is sent, for the region and the service',
+    title: 'a call is signed as it is sent, by AWS Signature Version 4, for the region and the service',
     requirements: ['AWS-04', 'AWS-14'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -90,7 +90,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.signed-fields',
-    title: 'each x-amz-* field of the agent reaches the upstream and is covered, whatever else it sends',
+    title: 'each x-amz-* field of the agent reaches the upstream and is covered, as are those of templates',
     requirements: ['AWS-14', 'HTP-18'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -155,7 +155,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.agent-signature',
-    title: 'nothing of the signature that the agent’s client made reaches the upstream',
+    title: 'no field of the agent’s own signature reaches the upstream',
     requirements: ['AWS-08', 'AWS-14'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -189,7 +189,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.no-keys',
-    title: 'a credential that is no access key is not signed with, and the upstream is not called',
+    title: 'where the credential is not an access key, nothing is signed and the upstream is not called',
     requirements: ['AWS-04', 'PRX-19'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -203,7 +203,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.keys-in-marker',
-    title: 'an access key is put into no marker, in a header or in the query',
+    title: 'an access key replaces no marker, in a header or in the query',
     requirements: ['AWS-05', 'PRX-19'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -263,7 +263,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.short-secret',
-    title: 'a short secret access key or session token is signed with where its owner permitted it alone',
+    title: 'a short secret access key or session token is used only where its owner permitted it',
     requirements: ['AWS-07', 'PRX-47'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -277,7 +277,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.short-secret-echo',
-    title: 'of an answer to a call that was signed with a short secret few headers come back',
+    title: 'few headers of the answer to a call that was signed with a short secret come back',
     requirements: ['AWS-07', 'PRX-48'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -295,7 +295,7 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
   {
     id: 'aws-signing.presigned',
-    title: 'a query with a part of a presigned URL is denied, however it spells it',
+    title: 'a query with a parameter of a presigned URL is denied, however it is spelled',
     requirements: ['AWS-09', 'PRX-19'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -341,15 +341,15 @@ export const AWS_SIGNATURE_CHECKS: readonly Check[] = [
   },
 ];
 
-/** Each with one short part. */
+/** Keys with one short secret. */
 const SHORT = [
   { ...newSession(), SecretAccessKey: 'short/+' },
   { ...newSession(), SessionToken: '482913' },
 ];
 
-/** @param headersOf names and values for an upstream to answer with, by a secret */
+/** @param headersOf the headers of the upstream's answer, by the secret that they hold */
 async function expectKeptBack(
-  tools: Parameters<typeof setUpSigned>[0],
+  tools: Tools,
   keys: ReturnType<typeof newSession>,
   headersOf: (secret: string) => Readonly<Record<string, string>>,
 ): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Check } from '../../check/check.ts';
 import { expectRefusal, expectThat } from '../../check/expect.ts';
+import type { Answer } from '../../http/client.ts';
 import { header, text } from '../../http/read-answer.ts';
 import { expectCalled, openElsewhere, setUpApi } from '../../upstream/api-setup.ts';
 import { storeTextOf } from '../../upstream/proxy-setup.ts';
@@ -15,9 +16,9 @@ const VALIDATORS = {
   'accept-ranges': 'bytes',
 };
 
-/** Addresses that would mean another one to whoever asked the base. */
+/** Addresses that the agent would resolve against the base. */
 const NAMES_THERE = { location: '/b', 'content-location': '/file', link: '</2>; rel="next"' };
-/** They resemble those. */
+/** Names that resemble those. */
 const OTHERS_THERE = { 'x-there': 'yes', 'x-location': 'there', links: '2' };
 
 const redirectTo =
@@ -25,11 +26,11 @@ const redirectTo =
   (response) =>
     response.writeHead(status, { location, 'content-type': 'text/plain' }).end('elsewhere');
 
-/** Protocol section 5.8: what comes back of an HTTP API. */
+/** Protocol section 5.8: answers and redirects of an HTTP API. */
 export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   {
     id: 'http-proxy.head',
-    title: 'the answer to HEAD has no body and says in sv-content-length how long one would be',
+    title: 'the answer to HEAD has no body, and the content-length of the upstream in sv-content-length',
     requirements: ['HTP-28'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -100,7 +101,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.informational',
-    title: 'an answer that comes before the answer (103) is not taken for it',
+    title: 'an interim answer (103) is not taken for the final one',
     requirements: ['HTP-29'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -116,7 +117,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.redirect',
-    title: 'a redirect is handed back and not followed, wherever it leads',
+    title: 'a redirect is handed back and not followed, whatever its target',
     requirements: ['PRX-23'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -136,7 +137,8 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.redirect-followed',
-    title: 'a redirect of GET and HEAD to another origin is followed where the proxy says so, with nothing',
+    title:
+      'a redirect of GET or HEAD to another origin is followed, without any header of the call, where the proxy says so',
     requirements: ['HTP-30', 'HTP-31', 'HTP-34'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -180,7 +182,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.redirect-not-followed',
-    title: 'a redirect of another method, or to the upstream’s own origin, is handed back all the same',
+    title: 'a redirect of another method, or to the origin of the upstream, is still handed back',
     requirements: ['HTP-30'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -241,7 +243,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
       const elsewhere = await openElsewhere(tools);
       const { port, pathname } = new URL(elsewhere.url);
       const api = await setUpApi(tools, FOLLOW);
-      // They lead back to the suite where nobody looks at them.
+      // They lead back to the suite where a webhook does not check them.
       for (const host of ['0.0.0.0', '0', '[::]']) {
         const location = `http://${host}:${port}${pathname}`;
         api.place.answerWith(redirectTo(location));
@@ -263,10 +265,10 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
       const before = other.malformed.length;
       api.place.answerWith(redirectTo(elsewhere.url.replace('http:', 'https:')));
       const answer = await api.call('/a');
-      // What speaks no TLS is not sent a request; its handshake is none.
+      // The suite speaks no TLS: to it the handshake is a malformed request.
       expectThat(other.malformed.length > before, answer, 'a TLS handshake where the redirect leads');
-      expectRefusal(answer, 'UPSTREAM_ERROR', 'a redirect to what speaks no TLS');
-      // Nobody listens there, at a port that begins as the upstream's.
+      expectRefusal(answer, 'UPSTREAM_ERROR', 'a redirect to a server without TLS');
+      // Nothing listens on this port, which begins like the upstream's.
       const { hostname, port } = new URL(api.place.url);
       api.place.answerWith(redirectTo(`http://${hostname}:${port.slice(0, 1)}/`));
       const beside = await api.call('/a');
@@ -276,14 +278,14 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   {
     id: 'http-proxy.redirect-in-vain',
     title:
-      'a redirect to what does not answer, or asks for a credential, is answered with 502 UPSTREAM_ERROR',
+      'a redirect to a server that does not answer, or asks for a credential, is answered with 502 UPSTREAM_ERROR',
     requirements: ['HTP-33'],
     claims: CLAIMS,
     run: async (tools) => {
       const elsewhere = await openElsewhere(tools);
       const api = await setUpApi(tools, { ...FOLLOW, answer: redirectTo(elsewhere.url) });
       for (const [what, answerWith] of [
-        ['what hangs up', (response) => response.destroy()],
+        ['a server that hangs up', (response) => response.destroy()],
         ['a 407', (response) => response.writeHead(407).end('who?')],
         ['a 401', (response) => response.writeHead(401, { 'www-authenticate': 'Basic' }).end('who?')],
       ] satisfies ReadonlyArray<readonly [string, UpstreamAnswer]>) {
@@ -296,7 +298,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.short-secret-in-query',
-    title: 'of an answer to a short secret in the query, location neither comes back nor is followed',
+    title: 'where a short secret is in the query, location neither comes back nor is followed',
     requirements: ['HTP-37', 'HTP-30'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -318,7 +320,7 @@ export const HTTP_ANSWER_CHECKS: readonly Check[] = [
   },
 ];
 
-function expectValidators(answer: Parameters<typeof header>[0]): void {
+function expectValidators(answer: Answer): void {
   for (const [name, value] of Object.entries(VALIDATORS))
     expectThat(header(answer, name) === value, answer, `the upstream's "${name}: ${value}"`);
 }

@@ -6,7 +6,7 @@ import type { Answer } from '../../http/client.ts';
 import { metadataOf } from '../refresh/refreshable.ts';
 
 const CLAIMS = ['storage', 'http-proxy'] as const;
-/** Members that a configuration of an MCP server does not have. */
+/** Members that only a configuration of an HTTP API has. */
 const OF_HTTP = ['kind', 'queryTemplates', 'redirects'] as const;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ type Members = Readonly<Record<string, unknown>>;
 const QUERY = { key: '${TOKEN}', version: '2' };
 const HTTP = { kind: 'http', queryTemplates: QUERY, redirects: 'follow-without-credential' };
 
-/** A configuration with these members, under an id of its own, for a record that is there. */
+/** A configuration with these members and a new id, for an existing record. */
 async function newConfig(tools: Tools, members: Members): Promise<Members> {
   const { name: serviceName } = await tools.given.text();
   const upstreamUrl = 'https://api.example/v1';
@@ -30,11 +30,12 @@ function expectMembers(answer: Answer, returned: Members, put: Members): void {
   }
 }
 
-/** Protocol section 5.8: what is stored for calls of an HTTP API. */
+/** Protocol section 5.8: stored configurations of HTTP APIs, and `allowedQuery`. */
 export const HTTP_CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'http-proxy.config',
-    title: 'kind, query templates and redirects are returned as they were put, and not where they were not',
+    title:
+      'kind, query templates and redirects are returned as they were put, and left out where they were not',
     requirements: ['HTP-02'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -104,7 +105,7 @@ export const HTTP_CONFIG_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.allowed-query',
-    title: 'allowedQuery is listed with the metadata as it was stored, and empty where it was not',
+    title: 'allowedQuery is listed with the metadata as it was stored, and is empty or absent otherwise',
     requirements: ['HTP-05'],
     claims: [...CLAIMS, 'store'],
     run: async (tools) => {
@@ -119,7 +120,7 @@ export const HTTP_CONFIG_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.bad-allowed-query',
-    title: 'an allowedQuery that is no list of one to five names is refused',
+    title: 'an allowedQuery that is not a list of one to five names is refused',
     requirements: ['HTP-05'],
     claims: [...CLAIMS, 'store'],
     run: async (tools) => {

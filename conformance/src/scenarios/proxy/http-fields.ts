@@ -9,7 +9,7 @@ import type { UpstreamCall } from '../../upstream/upstream.ts';
 
 const CLAIMS = ['storage', 'store', 'proxy', 'http-proxy'] as const;
 
-/** Fields that APIs read, and some that nobody knows. */
+/** Fields that APIs read, and some that none defines. */
 const TRAVELLING: ReadonlyArray<readonly [name: string, value: string]> = [
   ['accept', 'application/vnd.conformance+json;q=0.9, */*'],
   ['accept-language', 'de-AT'],
@@ -23,14 +23,14 @@ const TRAVELLING: ReadonlyArray<readonly [name: string, value: string]> = [
   ['x-github-api-version', '2022-11-28'],
   ['idempotency-key', 'b0f1'],
   ['cache-control', 'no-cache'],
-  // They begin as others that stay.
+  // They begin like fields that are withheld.
   ['test-run', '7'],
   ['hosted', 'yes'],
   ['x-conformance', 'a "b" c;d'],
   ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
 ];
 
-/** Fields that end at the webhook though the signature covers them. */
+/** Fields that the webhook withholds though the signature covers them. */
 const STAYING = [
   ...['authorization', 'x-mcp-key', 'x-agent-key', 'cookie', 'cookie2', 'origin', 'referer', 'via'],
   ...['sec-fetch-site', 'sec-ch-ua', 'forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip'],
@@ -45,7 +45,7 @@ const STAYING = [
   ],
 ];
 
-/** Protocol section 5.8: what goes along with a call of an HTTP API. */
+/** Protocol section 5.8: fields, templates and the query of a call to an HTTP API. */
 export const HTTP_FIELD_CHECKS: readonly Check[] = [
   {
     id: 'http-proxy.fields',
@@ -126,7 +126,11 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
       for (const name of ['x-hop', 'keep-alive'])
         expectThat(received(call, name).length === 0, answer, `no "${name}" at the upstream`);
       const connection = received(call, 'connection').join();
-      expectThat(!/x-hop/i.test(connection), answer, `a "connection" of its own, not ${connection}`);
+      expectThat(
+        !/x-hop/i.test(connection),
+        answer,
+        `a "connection" that does not name x-hop, not ${connection}`,
+      );
       expectThat(received(call, 'x-plain').join() === 'stays', answer, '"x-plain" at the upstream');
     },
   },
@@ -145,7 +149,7 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.templates',
-    title: 'a template replaces the field of the agent, and the marker in it is the credential',
+    title: 'a template replaces the field of the agent, and the credential replaces the marker in it',
     requirements: ['PRX-13', 'PRX-21'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -159,7 +163,7 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.basic',
-    title: '${BASIC:user} is the user and the credential in base64, as Basic asks',
+    title: '${BASIC:user} is replaced by the user and the credential in base64, as in Basic authentication',
     requirements: ['HTP-21'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -203,7 +207,7 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.basic-echo',
-    title: 'a header of the answer that holds what ${BASIC:user} became does not come back',
+    title: 'a header of the answer that holds the replacement of ${BASIC:user} does not come back',
     requirements: ['HTP-22', 'PRX-26'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -258,7 +262,7 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.not-injectable',
-    title: 'a credential with a character that no field may have is not put in, be it encoded',
+    title: 'a credential with a character that is not legal in a field is not injected, even encoded',
     requirements: ['HTP-23'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -296,7 +300,7 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.query-named',
-    title: 'a query of the agent that names the parameter of a template, however it spells it, is denied',
+    title: 'a query of the agent that names the parameter of a template, however it is spelled, is denied',
     requirements: ['HTP-26'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -318,7 +322,8 @@ export const HTTP_FIELD_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.query-echo',
-    title: 'a header of the answer that holds the credential as it stood in the query does not come back',
+    title:
+      'a header of the answer that holds the credential as it is encoded in the query does not come back',
     requirements: ['HTP-27'],
     claims: CLAIMS,
     run: async (tools) => {

@@ -1,14 +1,14 @@
 import type { Check } from '../../check/check.ts';
 import { eachVariant } from '../../check/each-variant.ts';
 import { expectThat } from '../../check/expect.ts';
-import type { ProxiedCall, Tools } from '../../check/tools.ts';
+import type { Tools } from '../../check/tools.ts';
 import type { Answer } from '../../http/client.ts';
 import { expectCalled, setUpApi, type ApiSetup } from '../../upstream/api-setup.ts';
 import { calledOnce, expectUncalled, setUpProxy, storeText } from '../../upstream/proxy-setup.ts';
 
 const CLAIMS = ['storage', 'store', 'proxy', 'http-proxy'] as const;
 
-/** What any program between webhook and suite leaves as it is. */
+/** Targets that a program between webhook and suite leaves as they are. */
 const PLAIN = [
   '',
   '/',
@@ -21,7 +21,7 @@ const PLAIN = [
   '/.well-known/x',
   '/a..b',
 ];
-/** What some of them write otherwise. */
+/** Targets that some of these programs rewrite. */
 const EXACT = [
   ...[
     '/a%2Fb',
@@ -57,11 +57,11 @@ const NO_TARGET = ['a', '@another.example/', ':1/', '.another.example/', '*', 'h
 
 const code = 'REQUEST_NOT_ALLOWED';
 
-/** Protocol section 5.8: what is called of an HTTP API, and how. */
+/** Protocol section 5.8: the target, method and body of a call to an HTTP API. */
 export const HTTP_TARGET_CHECKS: readonly Check[] = [
   {
     id: 'http-proxy.target',
-    title: 'an HTTP API is called at its base with the target behind it, byte for byte',
+    title: 'an HTTP API is called at its base followed by the target, byte for byte',
     requirements: ['HTP-11', 'HTP-14'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -83,7 +83,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.target-readings',
-    title: 'a target that two programs may read differently is denied without a call, also without rules',
+    title: 'a target that two programs may read differently is denied without a call, even without rules',
     requirements: ['HTP-12', 'HTP-13'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -165,7 +165,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.methods-of-mcp',
-    title: 'an MCP server is still called with GET, POST, DELETE and OPTIONS alone',
+    title: 'an MCP server is still called only with GET, POST, DELETE and OPTIONS',
     requirements: ['HTP-10'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -176,7 +176,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
   },
   {
     id: 'http-proxy.body',
-    title: 'a body goes along byte for byte with each method, compressed ones as they are',
+    title: 'a body is sent byte for byte with each method, a compressed one as it is',
     requirements: ['HTP-20', 'PRX-06'],
     claims: CLAIMS,
     run: async (tools) => {
@@ -199,39 +199,22 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
     claims: [...CLAIMS, 'request-rules'],
     run: async (tools) => {
       const base = '/v1';
-      const rules = (path: string): readonly object[] => [
+      const place = (await tools.given.upstream()).open();
+      const path = new URL(place.url).pathname + base;
+      const requests = [
         { methods: ['GET', 'PATCH'], paths: [`${path}/issues/*`, `${path}/open/**`] },
         { methods: ['PATCH'], paths: [`${path}/written/*`] },
       ];
-      const place = (await tools.given.upstream()).open();
-      const stored = await setUpApi(tools, { base });
-      const requests = rules(new URL(place.url).pathname + base);
-      const { name: serviceName } = await storeText(tools, { requests });
-      const proxyId = await tools.given.proxy({
-        serviceName,
-        upstreamUrl: place.url + base,
-        headerTemplates: { authorization: 'Bearer ${TOKEN}' },
-        kind: 'http',
-      });
-      const api = {
-        ...stored,
-        place,
-        call: (target: string, how?: Partial<ProxiedCall>) =>
-          tools.proxied({ proxyId, serviceName, method: 'GET', target, ...how }),
-      };
+      const record = await storeText(tools, { requests });
+      const api = await setUpApi(tools, { record, place, base });
       for (const [method, target] of [
         ['GET', '/issues/1'],
         ['HEAD', '/issues/1?a=b'],
         ['PATCH', '/open/a/b'],
       ] as const)
         await expectCalled(api, target, { method });
-      const overriding = await tools.given.proxy({
-        serviceName,
-        upstreamUrl: place.url + base,
-        headerTemplates: {},
-        kind: 'http',
-        queryTemplates: { _method: 'DELETE' },
-      });
+      const queryTemplates = { _method: 'DELETE' };
+      const overriding = await setUpApi(tools, { record, place, base, headerTemplates: {}, queryTemplates });
       const before = place.calls.length;
       await eachVariant(
         {
@@ -242,8 +225,7 @@ export const HTTP_TARGET_CHECKS: readonly Check[] = [
           'a method with another character': () => api.call('/open/a', { method: 'M-SEARCH' }),
           'an encoded slash': () => api.call('/open/a%2Fb'),
           'another method in the query': () => api.call('/open/a?_method=DELETE', { method: 'PATCH' }),
-          'another method in a query template': () =>
-            tools.proxied({ proxyId: overriding, serviceName, method: 'PATCH', target: '/open/a' }),
+          'another method in a query template': () => overriding.call('/open/a', { method: 'PATCH' }),
           'another method in a header': () =>
             api.call('/open/a', { headers: [['x-http-method-override', 'DELETE']] }),
         },
@@ -264,15 +246,15 @@ async function callRoot(
   return tools.proxied({ proxyId, serviceName, method: 'GET', target });
 }
 
-/** A request line begins with a slash where neither base nor target does. */
+/** The request line begins with a slash where neither base nor target does. */
 async function expectRootCalled(tools: Tools): Promise<void> {
   const api = await setUpApi(tools);
-  // The upstream finds its place in the query, too.
+  // The upstream finds its place in the query as well.
   const answer = await callRoot(tools, api, `?at=${new URL(api.place.url).pathname}/a`);
   expectThat(calledOnce(api, answer).rest === '/a', answer, 'a call of / with the query of the target');
 }
 
-/** A signed call, to be changed before it is sent. */
+/** A signed call for the check to change before it is sent. */
 function requestTo(
   tools: Tools,
   { proxyId, name }: { readonly proxyId: string; readonly name: string },

@@ -1,19 +1,12 @@
+import { oncePerRun } from '../../check/once-per-run.ts';
 import { CheckSkipped } from '../../check/outcome.ts';
 import type { Tools } from '../../check/tools.ts';
-
-const asked = new WeakMap<Tools, Promise<boolean>>();
 
 /**
  * Whether a `JWT` may be stored with a `provider`. Who claims neither way of refreshing may refuse that member, since
  * what cannot be done must not look as if it was (SAV-02, SAV-06); everybody else has to take it. Asked once in a run.
  */
-export function takesProviders(tools: Tools): Promise<boolean> {
-  const before = asked.get(tools);
-  if (before !== undefined) return before;
-  const answer = ask(tools);
-  asked.set(tools, answer);
-  return answer;
-}
+export const takesProviders = oncePerRun(ask);
 
 /** @throws CheckSkipped where none may be stored */
 export async function needProviders(tools: Tools): Promise<void> {
