@@ -173,7 +173,7 @@ it('a malformed key is denied without a call', async () => {
   expect(fixture.calls).toEqual([]);
 });
 
-it('a proxy is denied at the address of the other kind, with the right one', async () => {
+it('a proxy is denied at the address of the other kind, and the denial names the right one', async () => {
   fixture.change({ kind: 'http' });
   const message = 'This proxy is for an HTTP API. Its address here is /api/proxy/http.';
   expect(await fixture.answer()).toEqual({ code: 'FORBIDDEN', message });

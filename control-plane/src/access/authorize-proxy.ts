@@ -1,6 +1,6 @@
 import type { CommittedEvent } from '../audit/audit-writer.ts';
 import { ApiError } from '../core/errors.ts';
-import { PROXY_PATHS, type ProxyKind, httpMembers } from '../core/proxy.ts';
+import { PROXY_PATHS, type ProxyKind, httpMembers, parseTemplates } from '../core/proxy.ts';
 import { usageWithout } from '../policies/evaluate.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
 import {
@@ -153,7 +153,7 @@ const settingsOf = (use: ProxyUse): string =>
 /** @returns undefined where the proxy needs a webhook and none is bound */
 function useOf(subject: ProxySubject, origin: RequestOrigin): ProxyUse | undefined {
   const { vaultId, proxyId, upstreamUrl, serviceName, agentId } = subject;
-  const headerTemplates = templatesIn(subject.headerTemplates) ?? {};
+  const headerTemplates = parseTemplates(subject.headerTemplates) ?? {};
   if (subject.upstreamAuthType === 'sv_session') {
     if (agentId === null) throw new Error('a proxy that sends sessions acts for an agent');
     const proxy = { vaultId, proxyId, agentId, upstreamUrl };
@@ -165,11 +165,8 @@ function useOf(subject: ProxySubject, origin: RequestOrigin): ProxyUse | undefin
   const { revision, deliveredAs, credentialRejected } = subject;
   const config = {
     ...{ proxyId, serviceName, upstreamUrl, headerTemplates },
-    ...httpMembers({ ...subject, queryTemplates: templatesIn(subject.queryTemplates) }),
+    ...httpMembers({ ...subject, queryTemplates: parseTemplates(subject.queryTemplates) }),
     ...{ revision, deliveredAs },
   };
   return { kind: 'webhook', vaultId, proxyId, origin, webhook, config, credentialRejected };
 }
-
-const templatesIn = (json: string | null): Readonly<Record<string, string>> | undefined =>
-  json === null ? undefined : (JSON.parse(json) as Record<string, string>);

@@ -107,12 +107,12 @@ export interface Access {
 export interface ProxyRequest {
   /** Of the presented key (`proxyKeyHash`); undefined where the text cannot be one. */
   readonly keyHash: string | undefined;
-  /** Of the proxies that its address is for. */
+  /** The kind of proxy that the called endpoint serves. */
   readonly kind: ProxyKind;
   /** The floor that it counts against (specification, "Handshake exemption"). */
   readonly traffic: 'proxy_mcp' | 'mcp_handshake';
   readonly method: string;
-  /** What an HTTP proxy sends below its upstream's base, as received. */
+  /** The path and query below the base URL of an HTTP API, as received; undefined for an MCP server. */
   readonly target: string | undefined;
   /** Its headers as received; a session that they name must be one of the proxy. */
   readonly fields: HeaderPairs;

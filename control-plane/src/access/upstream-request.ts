@@ -8,7 +8,7 @@ import {
   withQuery,
 } from '@svault/shared';
 import type { HttpRequest } from '@svault/shared/request-rules';
-import type { ProxyKind } from '../core/proxy.ts';
+import { type ProxyKind, parseTemplates } from '../core/proxy.ts';
 import type { ProxySubject } from './subject.ts';
 
 /** Fields of which the first counts; repeated others become a list (RFC 9110 section 5.3). */
@@ -20,8 +20,8 @@ const OCTETS = 'application/octet-stream';
 const TRAVELLING = { mcp: requestFieldsThatTravel, http: httpRequestFieldsThatTravel } as const;
 
 /**
- * Selects the fields of a caller's header to forward (PROTOCOL.md sections 5.6 and 5.8), without malformed values and one value each. A
- * body has a content type.
+ * Selects the fields of a caller's header to forward (PROTOCOL.md sections 5.6 and 5.8), without malformed values and one
+ * value each. A body has a content type.
  *
  * @param pairs fields as received
  */
@@ -54,7 +54,7 @@ type Sender = Pick<ProxySubject, 'kind' | 'upstreamUrl' | 'headerTemplates' | 'q
 /**
  * What a proxy sends to its upstream for a request, but for the credential, on which no rule depends.
  *
- * @param received.target of an HTTP proxy: what follows its upstream's base
+ * @param received.target the path and query below the base URL of an HTTP API; undefined for an MCP server
  */
 export function upstreamRequest(
   { kind, upstreamUrl, ...subject }: Sender,
@@ -62,17 +62,15 @@ export function upstreamRequest(
 ): HttpRequest {
   const { method, target } = received;
   const origin = new URL(upstreamUrl);
+  const queryTemplates = Object.entries(parseTemplates(subject.queryTemplates) ?? {});
   return {
     origin,
     method,
     target:
       target === undefined
         ? `${origin.pathname}${origin.search}`
-        : withQuery(upstreamTarget(upstreamUrl, target), Object.entries(templatesIn(subject.queryTemplates))),
-    fields: sentFields(kind, received, templatesIn(subject.headerTemplates)),
+        : withQuery(upstreamTarget(upstreamUrl, target), queryTemplates),
+    fields: sentFields(kind, received, parseTemplates(subject.headerTemplates) ?? {}),
     body: received.body,
   };
 }
-
-const templatesIn = (stored: string | null): Readonly<Record<string, string>> =>
-  JSON.parse(stored ?? '{}') as Record<string, string>;

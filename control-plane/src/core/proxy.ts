@@ -5,11 +5,11 @@ import type { NamedPageRequest, Page } from './paging.ts';
 export const UPSTREAM_AUTH_TYPES = ['Token', 'sv_session', 'aws_sigv4'] as const;
 export type UpstreamAuthType = (typeof UPSTREAM_AUTH_TYPES)[number];
 
-/** What a proxy stands for: an MCP server, or an HTTP API below a base URL (PROTOCOL.md section 5.8). */
+/** The kind of upstream: an MCP server, or an HTTP API below a base URL (PROTOCOL.md section 5.8). */
 export const PROXY_KINDS = ['mcp', 'http'] as const;
 export type ProxyKind = (typeof PROXY_KINDS)[number];
 
-/** What the webhook does with a redirect of a GET or HEAD to another origin; without it, it is denied. */
+/** The webhook follows redirects of GET and HEAD to other origins. Without this setting they are denied. */
 export const FOLLOW_REDIRECTS = 'follow-without-credential';
 
 export type ProxyStatus = 'active' | 'revoked';
@@ -32,7 +32,7 @@ export interface Proxy {
   /** Query parameters that the webhook adds; for `http` only, as `redirects` is. */
   readonly queryTemplates: Readonly<Record<string, string>> | undefined;
   readonly redirects: typeof FOLLOW_REDIRECTS | undefined;
-  /** For `aws_sigv4`, as `service` is: what calls are signed for, where the host does not tell. */
+  /** For `aws_sigv4`, as `service` is: the scope of the signature, where the host name does not imply it. */
   readonly region: string | undefined;
   readonly service: string | undefined;
   readonly status: ProxyStatus;
@@ -46,7 +46,7 @@ export interface Proxy {
   readonly deliveredAs: string | undefined;
 }
 
-/** The members that a configuration of an HTTP API has beyond an MCP server's (PROTOCOL.md section 5.3); absent ones stay so. */
+/** The members of a webhook's proxy configuration that only an HTTP API has (PROTOCOL.md section 5.3), without absent ones. */
 export const httpMembers = ({
   kind,
   queryTemplates,
@@ -81,7 +81,11 @@ export const templatesOf = ({
   headerTemplates,
 }: Pick<Proxy, 'headerTemplates'>): Readonly<Record<string, string>> => headerTemplates ?? DEFAULT_TEMPLATES;
 
-/** Where the proxies of each kind are, below the control plane's public URL. */
+/** Templates as they are stored: a JSON object, or null. */
+export const parseTemplates = (stored: string | null): Readonly<Record<string, string>> | undefined =>
+  stored === null ? undefined : (JSON.parse(stored) as Record<string, string>);
+
+/** The path of each kind's endpoint, below the control plane's public URL. */
 export const PROXY_PATHS: Readonly<Record<ProxyKind, string>> = {
   mcp: '/api/proxy/mcp',
   http: '/api/proxy/http',

@@ -29,15 +29,16 @@ export function createForward(
     readonly sessionIds: SessionIds;
   },
 ): Forward {
-  const { timeouts = FORWARD_TIMEOUTS, rejections, baseUrl } = options;
+  const { timeouts = FORWARD_TIMEOUTS, rejections, sessionIds, baseUrl } = options;
   const viaWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
   const viaSession = createSessionForward({ ...options, timeouts });
   return async (use, received, take) => {
-    const sessions = kindOf(use) === 'mcp' ? sessionsOf(use, options.sessionIds) : NO_SESSIONS;
+    const kind = kindOf(use);
+    const sessions = kind === 'mcp' ? sessionsOf(use, sessionIds) : NO_SESSIONS;
     const exchange = { ...received, fields: sessions.open(received.fields) };
     const held = holdUntil(received.durable, take);
     const send: TakeAnswer = (head) => held({ ...head, fields: sessions.bind(head.fields) });
-    const proxyUrl = baseUrl + PROXY_PATHS[kindOf(use)];
+    const proxyUrl = baseUrl + PROXY_PATHS[kind];
     const response = createUpstreamResponse(exchange, use, { proxyUrl, send });
     let recorded: Promise<void> | undefined;
     const takeRecorded: TakeAnswer = (head) => {
@@ -57,13 +58,13 @@ export function createForward(
   };
 }
 
-/** How the ids of MCP sessions are translated, of a request and of its answer. */
+/** Translates the MCP session ids of a request and of its response. */
 interface Sessions {
   readonly open: (fields: HeaderPairs) => HeaderPairs;
   readonly bind: (fields: AnswerHead['fields']) => AnswerHead['fields'];
 }
 
-/** An HTTP API has no sessions of MCP. */
+/** An HTTP API has no MCP sessions. */
 const NO_SESSIONS: Sessions = { open: (fields) => fields, bind: (fields) => fields };
 
 function sessionsOf(use: ProxyUse, ids: SessionIds): Sessions {

@@ -71,11 +71,11 @@ describe('link', () => {
     '</v3/x> </v3/y>',
     ' ',
     '',
-  ])('is dropped where it is %j', (value) => {
+  ])('is dropped if it is %j', (value) => {
     expect(rewritten('link', value)).toBeUndefined();
   });
 
-  it('of any length is read in a time that grows with its length', () => {
+  it('is parsed in linear time', () => {
     const value = `<${'/v3/x'.repeat(1_000)}>${'; a="\\\\'.repeat(20_000)}`;
     const start = performance.now();
     expect(rewritten('link', value)).toBeUndefined();
@@ -83,7 +83,7 @@ describe('link', () => {
   });
 });
 
-it('a redirect to another origin is explained with its origin alone, and the setting that has it followed', () => {
+it('the denial of a redirect to another origin names only that origin, and the setting that allows it', () => {
   const away = ['https://u:p@elsewhere.example:8443/taken?secret=x'];
   const text = outsideProblem(away, ADDRESSES) ?? '';
   expect(text).toContain('https://elsewhere.example:8443,');
@@ -93,6 +93,6 @@ it('a redirect to another origin is explained with its origin alone, and the set
   expect(outsideProblem(away, following)).toContain('GET and HEAD alone');
 });
 
-it('two addresses of one redirect are malformed', () => {
+it('a redirect with two addresses is malformed', () => {
   expect(outsideProblem(['/v3/a', '/v3/a'], ADDRESSES)).toContain('malformed');
 });

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import {
   type Clock,
+  HTTP_TARGET_HEADER,
   type WebhookErrorCode,
   answerFieldsThatTravel,
   isWebhookErrorCode,
@@ -55,7 +56,7 @@ export function createProxyCall(options: {
 }): ProxyCall {
   const { egress, keys, tickets, status, clock, timeouts } = options;
 
-  /** Of an HTTP API every field is covered, so that nothing between the two can add one (PROTOCOL.md section 5.8). */
+  /** For an HTTP API every field is signed, so that no intermediary can add one (PROTOCOL.md section 5.8). */
   const signedHeaders = (
     use: WebhookUse,
     { method, fields, body, target = '' }: ProxyExchange,
@@ -71,7 +72,7 @@ export function createProxyCall(options: {
       method: 'POST',
       ...signedTarget(url, PATH),
       headers: {
-        ...(kind === 'http' && { ...outgoing, 'sv-target': target }),
+        ...(kind === 'http' && { ...outgoing, [HTTP_TARGET_HEADER]: target }),
         // Sent without a body as well (PROTOCOL.md section 5.6), since upstreams may check it.
         ...(contentType !== undefined && { 'content-type': contentType }),
         'sv-ticket': ticket,
@@ -86,17 +87,17 @@ export function createProxyCall(options: {
   return async (use, exchange, take) => {
     const { vaultId, proxyId, webhook } = use;
     const { body, signal } = exchange;
-    let head: AnswerHead | undefined;
-    let refusal: RefusalBody | undefined;
-    let deadline: NodeJS.Timeout | undefined;
     const problem = targetProblem(exchange.target ?? '', use.config.upstreamUrl);
-    // As the webhook would.
+    // The webhook would deny it the same way.
     if (problem !== undefined)
       return {
         ...{ kind: 'refused', code: 'REQUEST_NOT_ALLOWED' },
         ...{ failure: { cause: problem }, retryAfterSeconds: undefined },
       };
     const outcome = status.callStarted(vaultId);
+    let head: AnswerHead | undefined;
+    let refusal: RefusalBody | undefined;
+    let deadline: NodeJS.Timeout | undefined;
     const takeAnswer: TakeAnswer = (answer) => {
       head = answer;
       if (originOf(answer) === 'upstream') {
@@ -149,7 +150,7 @@ export function createProxyCall(options: {
   };
 }
 
-/** The answer to the POST has no body where a HEAD was asked for: the upstream's length is in another field. */
+/** For a HEAD the webhook's response has no body, so the upstream's `content-length` is in `sv-content-length`. */
 function fieldsOf({ fields }: AnswerHead, { method }: ProxyExchange): AnswerHead['fields'] {
   const travelling = answerFieldsThatTravel(fields);
   if (method !== 'HEAD') return travelling;

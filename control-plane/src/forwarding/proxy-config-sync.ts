@@ -19,7 +19,7 @@ export const webhookIdOf = (deliveredAs: string | undefined): string | undefined
 /** Keeps the webhook's copy of a proxy's settings up to date. */
 export type ProxyConfigDelivery = ReturnType<typeof createProxyConfigDelivery>;
 
-/** The webhook would take an HTTP API for an MCP server, not sign, or send `${BASIC:user}` as it is. */
+/** The webhook would take an HTTP API for an MCP server, not sign, or send `${BASIC:user}` unreplaced. */
 export class UnsupportedProxy extends Error {
   readonly capability: string;
 
@@ -94,7 +94,10 @@ export function createProxyConfigDelivery(options: {
 
   return {
     /** Delivers a proxy's settings, unless the webhook has this revision. @throws WebhookCallFailed, UnsupportedProxy */
-    ensure: (link: WebhookLink, { proxyId, revision, deliveredAs }: ProxyConfig): Promise<void> => {
+    ensure: (
+      link: WebhookLink,
+      { proxyId, revision, deliveredAs }: Pick<ProxyConfig, 'proxyId' | 'revision' | 'deliveredAs'>,
+    ): Promise<void> => {
       const mark = deliveryMark(link.webhookId, revision);
       if (deliveredAs === mark) return Promise.resolve();
       return once(`${proxyId} ${mark}`, () => deliver(link, proxyId, MAX_TRIES));

@@ -3,7 +3,13 @@ import type { AnswerHead, TakeAnswer } from '@svault/shared/egress';
 import { type ProxyUse, kindOf } from '../access/decision.ts';
 import { EventStreamGate } from './event-stream-gate.ts';
 import type { ForwardRefusal, ProxyExchange } from './exchange.ts';
-import { outsideProblem, withProxyAddresses } from './http-addresses.ts';
+import {
+  MALFORMED_REDIRECT,
+  originOf,
+  outsideProblem,
+  withProxyAddresses,
+  withoutSlash,
+} from './http-addresses.ts';
 
 /** How long the head of an event stream waits for the first event, which an HTTP+SSE server sends at once. */
 const FIRST_EVENT_MS = 1_000;
@@ -124,8 +130,7 @@ function redirectProblem(
   upstreamUrl: string,
 ): string | undefined {
   const upstream = new URL(upstreamUrl);
-  if (others.length > 0 || !URL.canParse(location, upstreamUrl))
-    return 'The upstream redirects to a malformed address. Its operator has to fix that.';
+  if (others.length > 0 || !URL.canParse(location, upstreamUrl)) return MALFORMED_REDIRECT;
   const target = new URL(location, upstream);
   if (target.origin !== upstream.origin)
     return (
@@ -143,11 +148,6 @@ function redirectProblem(
     'The owner of the proxy sets upstreamUrl to the address that the upstream redirects to.'
   );
 }
-
-/** Without user name, path and query; the `origin` of schemes other than http is `null`. */
-const originOf = ({ protocol, host }: URL): string => `${protocol}//${host}`;
-
-const withoutSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
 
 function unauthorized(use: ProxyUse, status: number): string {
   if (use.kind === 'session')

@@ -6,14 +6,14 @@ import { PROXY_PATHS, type Proxy } from '../core/proxy.ts';
 import type { UnitOfWork } from '../core/stores.ts';
 import { revealStoredKey } from './stored-keys.ts';
 
-/** A proxy as the agent uses it that the proxy is for. */
+/** A proxy as its agent sees it. */
 export interface ProxyOfAgent extends Pick<Proxy, 'name' | 'kind' | 'upstreamUrl' | 'serviceName'> {
-  /** Where it is, at the control plane. */
+  /** Its URL at the control plane. */
   readonly address: string;
   readonly key: string;
 }
 
-/** The active proxies of an agent with their keys, oldest first. Each key that is shown is an event. */
+/** The active proxies of an agent with their keys, oldest first. Each key that is returned is an event. */
 export type ReadAgentProxies = (
   agent: { readonly vaultId: Id<'vlt'>; readonly agentId: Id<'agt'> },
   origin: Origin,
@@ -27,7 +27,7 @@ export function createReadAgentProxies(options: {
   const { unitOfWork, masterKeys, baseUrl } = options;
   return ({ vaultId, agentId }, origin) =>
     unitOfWork.run(vaultId, async ({ agents, audit, proxies }) => {
-      // Suspended since it was let in.
+      // Suspended since it was admitted.
       if ((await agents.get(vaultId, agentId))?.status !== 'active') return [];
       const own = await proxies.ofAgent(vaultId, agentId);
       const event = { vaultId, agentId, eventType: 'KEY_REVEALED', outcome: 'success', origin } as const;

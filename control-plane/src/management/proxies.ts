@@ -5,7 +5,7 @@ import { type Clock, type Id, formatTime, newId } from '@svault/shared';
 import type { Actor } from '../core/actor.ts';
 import { ownOf, recordChange } from '../core/change.ts';
 import { ApiError, orNotFound } from '../core/errors.ts';
-import { type Proxy, httpMembers, templatesOf } from '../core/proxy.ts';
+import type { Proxy } from '../core/proxy.ts';
 import type { Change, Stores } from '../core/stores.ts';
 import type { WebhookLinkStore } from '../core/webhook-link.ts';
 import { type ProxyConfigDelivery, webhookIdOf } from '../forwarding/proxy-config-sync.ts';
@@ -176,32 +176,29 @@ const UNSUPPORTED = {
 } as const;
 
 /**
- * Checks that the bound webhook has a capability that a proxy needs. A vault without one, and a webhook that does not answer, are no reason to
- * refuse: the proxy's settings are not delivered to one that does not.
+ * Checks that the bound webhook has a capability that a proxy needs. It passes where no webhook is bound or the webhook does
+ * not answer: settings are never delivered to a webhook without the capability.
  *
  * @throws ApiError INVALID_ARGUMENT
  */
 export async function requireCapability(
-  { links, ...health }: HealthDependencies & { readonly links: Pick<WebhookLinkStore, 'find' | 'noteSeen'> },
+  health: HealthDependencies & { readonly links: Pick<WebhookLinkStore, 'find'> },
   vaultId: Id<'vlt'>,
   capability: keyof typeof UNSUPPORTED,
 ): Promise<void> {
-  const link = await links.find(vaultId);
+  const link = await health.links.find(vaultId);
   if (link === undefined) return;
   try {
-    if (await hasCapability({ links, ...health }, link, capability)) return;
+    if (await hasCapability(health, link, capability)) return;
   } catch (error) {
     if (error instanceof WebhookCallFailed) return;
     throw error;
   }
+  const { what, path } = UNSUPPORTED[capability];
   throw new ApiError(
     'INVALID_ARGUMENT',
-    `The webhook of this vault does not support ${UNSUPPORTED[capability].what} (\`${capability}\`). Update it first.`,
-    {
-      details: {
-        issues: [{ path: UNSUPPORTED[capability].path, message: 'is not supported by the webhook' }],
-      },
-    },
+    `The webhook of this vault does not support ${what} (\`${capability}\`). Update it first.`,
+    { details: { issues: [{ path, message: 'is not supported by the webhook' }] } },
   );
 }
 
@@ -224,12 +221,11 @@ export function createOfferConfig(options: {
   const { stores, delivery, status, logger } = options;
 
   const offer = async (proxy: Proxy): Promise<void> => {
-    const { id: proxyId, vaultId, serviceName, upstreamUrl, revision, deliveredAs = null } = proxy;
+    const { id: proxyId, vaultId, serviceName, revision, deliveredAs = null } = proxy;
     if (serviceName === undefined || status.offlineForSeconds(vaultId) > 0) return;
     const link = await stores.webhookLinks.find(vaultId);
     if (link === undefined) return;
-    const templates = { headerTemplates: templatesOf(proxy), ...httpMembers(proxy) };
-    await delivery.ensure(link, { proxyId, serviceName, upstreamUrl, ...templates, revision, deliveredAs });
+    await delivery.ensure(link, { proxyId, revision, deliveredAs });
   };
 
   return async (proxy) => {

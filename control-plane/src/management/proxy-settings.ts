@@ -60,7 +60,7 @@ export const changedMembers = (before: Proxy, after: ProxySettings): readonly (k
   MEMBERS.filter((member) => !isDeepStrictEqual(after[member], before[member]));
 
 /** None where the credential goes into the query, or calls are signed with it. */
-function usualHeaders({ upstreamAuthType, queryTemplates }: NewProxy): Proxy['headerTemplates'] {
+function defaultHeaders({ upstreamAuthType, queryTemplates }: NewProxy): Proxy['headerTemplates'] {
   if (upstreamAuthType === 'sv_session') return undefined;
   return upstreamAuthType === 'Token' && queryTemplates === undefined ? DEFAULT_TEMPLATES : {};
 }
@@ -86,7 +86,7 @@ export async function checkedSettings(
   const settings: ProxySettings = {
     ...input,
     agentId: agent?.id,
-    headerTemplates: headerTemplates ?? usualHeaders(input),
+    headerTemplates: headerTemplates ?? defaultHeaders(input),
   };
   const isAbsent = agentId !== undefined && (agent === undefined || agent.status === 'deleted');
   const found = [
@@ -124,7 +124,7 @@ function issuesOfUpstream({ upstreamUrl }: ProxySettings, { plainHttp }: Upstrea
   return issues.map(issue);
 }
 
-/** @returns what does not fit the kind (PROTOCOL.md section 5.3) */
+/** @returns the issues of settings that the kind does not take (PROTOCOL.md section 5.3) */
 function issuesOfKind(settings: ProxySettings): ArgumentIssue[] {
   const { kind, upstreamUrl, upstreamAuthType } = settings;
   if (kind === 'mcp')
@@ -139,9 +139,9 @@ function issuesOfKind(settings: ProxySettings): ArgumentIssue[] {
   return issues;
 }
 
-/** @returns what does not fit a proxy that signs, or one that does not (PROTOCOL.md section 5.9) */
+/** @returns the issues of settings for signing, and of those that do not go with it (PROTOCOL.md section 5.9) */
 function issuesOfSigning(settings: ProxySettings): ArgumentIssue[] {
-  const { kind, upstreamAuthType, upstreamUrl, region, service } = settings;
+  const { kind, upstreamAuthType, upstreamUrl } = settings;
   if (upstreamAuthType !== 'aws_sigv4')
     return (['region', 'service'] as const)
       .filter((path) => settings[path] !== undefined)
@@ -152,10 +152,9 @@ function issuesOfSigning(settings: ProxySettings): ArgumentIssue[] {
     for (const [name, template] of Object.entries(settings[path] ?? {}))
       if (markersIn(template) > 0)
         issues.push({ path: `${path}.${name}`, message: 'has a marker, but the credential only signs here' });
-  if (!URL.canParse(upstreamUrl) || awsScope({ region, service }, upstreamUrl) !== undefined) return issues;
-  const scope = { region: region ?? 'any', service: service ?? 'any' };
+  if (!URL.canParse(upstreamUrl)) return issues;
   for (const path of ['region', 'service'] as const)
-    if (awsScope({ ...scope, [path]: settings[path] }, upstreamUrl) === undefined)
+    if (awsScope({ region: 'any', service: 'any', [path]: settings[path] }, upstreamUrl) === undefined)
       issues.push({ path, message: 'is missing: the host of upstreamUrl does not tell it' });
   return issues;
 }

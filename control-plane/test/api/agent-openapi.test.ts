@@ -37,14 +37,14 @@ test('the document describes every path that agents, MCP clients and resource se
   const wanted = new Set(paths.filter((path) => called.test(path)).map((path) => path.replace(/\/$/, '')));
   // The webhook's, where the second step goes.
   wanted.add('/v1/credential');
-  // Beside Express, for all below it.
+  // Served before Express, for every path below it.
   wanted.add(`${PROXY_PATHS.http}/{path}`);
   expect(Object.keys(document.paths).toSorted()).toEqual([...wanted].toSorted());
 });
 
-test('the document describes each method of OpenAPI that proxies of HTTP APIs take', () => {
+test('the document describes each OpenAPI method that proxies of HTTP APIs accept', () => {
   const described = Object.keys(document.paths[`${PROXY_PATHS.http}/{path}`] ?? {});
-  // TRACE is in OpenAPI, but no proxy takes it.
+  // TRACE is in OpenAPI, but no proxy accepts it.
   const inOpenApi = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
   const taken = HTTP_ENDPOINT.methods.map((method) => method.toLowerCase());
   expect(described.toSorted()).toEqual(inOpenApi.filter((method) => taken.includes(method)).toSorted());

@@ -5,17 +5,20 @@ import { verifySignature } from '@svault/test-kit/aws-verifier';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PlainUpstream, startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
 import { useConsole } from '../support/console.ts';
-import { HTTP_PROXY, type HttpAnswer, basic, openAt, wholeOf } from '../support/http-proxy-steps.ts';
+import {
+  AWS_KEYS,
+  HTTP_PROXY,
+  type HttpAnswer,
+  awsAuthorization,
+  basic,
+  openAt,
+  wholeOf,
+} from '../support/http-proxy-steps.ts';
 import { storeOn } from '../support/pair-agents.ts';
 import { uniqueName } from '../support/unique-name.ts';
 
 const own = useConsole();
 const SECRET = `secret-of-the-api-${randomToken(16)}`;
-const KEYS = {
-  Version: 1,
-  AccessKeyId: 'AKIAIOSFODNN7EXAMPLE',
-  SecretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
-};
 
 interface Seen {
   readonly at: 'api' | 'storage';
@@ -57,7 +60,7 @@ async function store(sealed: object = {}): Promise<string> {
   return serviceName;
 }
 
-const storeKeys = () => store({ tokenType: 'RawCredential', value: JSON.stringify(KEYS) });
+const storeKeys = () => store({ tokenType: 'RawCredential', value: JSON.stringify(AWS_KEYS) });
 
 async function makeProxy(body: object) {
   const settings = { kind: 'http', name: uniqueName('api'), upstreamUrl: `${api.origin}/v1`, ...body };
@@ -68,13 +71,13 @@ async function makeProxy(body: object) {
 
 const proxyNow = async (id: string) => (await own.service.admin('GET', `/api/proxies/${id}`)).json;
 
-/** What an agent is answered. */
+/** The response that an agent gets. */
 const asked = async (key: string, target: string, authorization = `Bearer ${key}`): Promise<HttpAnswer> =>
   wholeOf(
     await openAt(own.service.pair.controlPlaneUrl(), HTTP_PROXY + target, { headers: { authorization } }),
   );
 
-/** Opens the form, and fills in what each proxy of an HTTP API has. */
+/** Opens the form, and fills in the fields that each proxy of an HTTP API has. */
 async function openForm(serviceName: string): Promise<string> {
   const name = uniqueName('api');
   await own.open('/connect/new');
@@ -96,7 +99,7 @@ const fact = (name: string) =>
 const expectFact = (name: string, value: string) =>
   expect.poll(async () => [name, await fact(name).textContent()]).toEqual([name, value]);
 
-/** What is said beside a field, also to assistive technology. */
+/** Expects an error beside a field, also for assistive technology. */
 async function expectBeside(label: string, words: string): Promise<void> {
   await expect
     .poll(async () => [label, await field(label).getAttribute('aria-invalid')])
@@ -109,7 +112,7 @@ async function expectBeside(label: string, words: string): Promise<void> {
     .toContain(words);
 }
 
-/** Members of the last proxy that the browser has asked for. */
+/** The members of the last proxy that the browser has created. */
 function sentProxy(): Record<string, unknown> {
   const request = own.requested.findLast(
     (one) => one.method() === 'POST' && new URL(one.url()).pathname === '/api/proxies',
@@ -117,8 +120,8 @@ function sentProxy(): Record<string, unknown> {
   return (request?.postDataJSON() ?? {}) as Record<string, unknown>;
 }
 
-describe('a proxy of an HTTP API is created by the form, and an agent reaches the API by it:', () => {
-  test('as a bearer token, by the keyboard alone', async () => {
+describe('a proxy of an HTTP API is created with the form, and an agent reaches the API through it:', () => {
+  test('with a bearer token, by the keyboard alone', async () => {
     const serviceName = await store();
     const name = uniqueName('api');
     await own.open('/connect/new', await own.sessionOf('member'));
@@ -160,12 +163,12 @@ describe('a proxy of an HTTP API is created by the form, and an agent reaches th
 
   test.each([
     [
-      'in a header of its own',
+      'with the credential in a custom header',
       'X-Api-Key: ${TOKEN}\nX-Version: 2',
       { 'x-api-key': SECRET, 'x-version': '2' },
     ],
     [
-      'as the password of HTTP Basic',
+      'with the credential as the password of HTTP Basic',
       'Authorization: Basic ${BASIC:x-access-token}',
       { authorization: basic('x-access-token', SECRET) },
     ],
@@ -180,7 +183,7 @@ describe('a proxy of an HTTP API is created by the form, and an agent reaches th
     expect(JSON.stringify(seen[0]?.headers)).not.toContain(key);
   });
 
-  test('in the query, with a credential that allows it by its own form', async () => {
+  test('with the credential in the query, which the form of the credential allows', async () => {
     const serviceName = uniqueName('maps');
     await own.open('/credentials');
     await own.link('Add credential').click();
@@ -217,7 +220,7 @@ describe('a proxy of an HTTP API is created by the form, and an agent reaches th
 });
 
 describe('a proxy of an HTTP API', () => {
-  test('is edited: a redirect is followed from then on without the credential, and each member can be taken back', async () => {
+  test('is edited: redirects are followed without the credential from then on, and each member can be removed', async () => {
     const { proxy, key } = await makeProxy({
       serviceName: await store({ allowedQuery: ['key'] }),
       queryTemplates: { key: '${TOKEN}' },
@@ -270,7 +273,7 @@ describe('a proxy of an HTTP API', () => {
     await checkbox(FOLLOW).waitFor({ state: 'detached' });
     await field('The server gets').selectOption('sv_session');
     await field('Credential').waitFor({ state: 'detached' });
-    // What was chosen for one kind is not kept for the other.
+    // A choice for one kind does not carry over to the other.
     await field('It stands for').selectOption('An HTTP API');
     await expect.poll(() => field('The API gets').inputValue()).toBe('Token');
     await field('Credential').waitFor();
@@ -287,7 +290,7 @@ describe('a proxy of an HTTP API', () => {
     await snippet('Add the MCP server, in a terminal').waitFor();
   });
 
-  test('says beside each field what is wrong with it, keeps what was typed, and creates nothing', async () => {
+  test('shows the problem beside each field, keeps the typed text, and creates nothing', async () => {
     const count = async () => (await own.service.admin('GET', '/api/proxies?limit=100')).json.items.length;
     const before = await count();
     await openForm(await store());
@@ -331,11 +334,9 @@ describe('a proxy of an HTTP API', () => {
 });
 
 describe('a proxy that signs for AWS', () => {
-  const signed = (key: string) =>
-    `AWS4-HMAC-SHA256 Credential=${key}/20261120/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, Signature=${'ab'.repeat(32)}`;
-  const verified = () => seen.map((request) => verifySignature(request, KEYS.SecretAccessKey));
+  const verified = () => seen.map((request) => verifySignature(request, AWS_KEYS.SecretAccessKey));
 
-  test('is created by the form, signs what an AWS client sends, and is edited', async () => {
+  test('is created with the form, signs what an AWS client sends, and is edited', async () => {
     const name = await openForm(await storeKeys());
     await field('Base URL').fill('https://dynamodb.eu-west-3.amazonaws.com');
     await field('The API gets').selectOption('aws_sigv4');
@@ -350,8 +351,8 @@ describe('a proxy that signs for AWS', () => {
     await expect
       .poll(() => snippet('Name the base URL in each command').textContent())
       .toBe(`aws --endpoint-url ${own.address(HTTP_PROXY)} s3 COMMAND`);
-    expect((await asked(key, '/bucket/a%20key?list-type=2', signed(key))).status).toBe(200);
-    const { AccessKeyId: accessKeyId } = KEYS;
+    expect((await asked(key, '/bucket/a%20key?list-type=2', awsAuthorization(key))).status).toBe(200);
+    const { AccessKeyId: accessKeyId } = AWS_KEYS;
     expect(verified()).toMatchObject([{ holds: true, accessKeyId, region: 'eu-central-1', service: 's3' }]);
     expect(JSON.stringify(seen[0]?.headers)).not.toContain(key);
 
@@ -363,13 +364,13 @@ describe('a proxy that signs for AWS', () => {
     await press('Save');
     await expectFact('Signed for AWS', 'Service s3 in us-west-2');
     seen = [];
-    expect((await asked(key, '/bucket', signed(key))).status).toBe(200);
+    expect((await asked(key, '/bucket', awsAuthorization(key))).status).toBe(200);
     expect(verified()).toMatchObject([{ holds: true, region: 'us-west-2' }]);
   });
 
   test('says that the credential has to allow the header of the signature', async () => {
     const serviceName = await store({
-      ...{ tokenType: 'RawCredential', value: JSON.stringify(KEYS), allowedHeaders: ['x-api-key'] },
+      ...{ tokenType: 'RawCredential', value: JSON.stringify(AWS_KEYS), allowedHeaders: ['x-api-key'] },
     });
     const { proxy } = await makeProxy({
       ...{ serviceName, upstreamAuthType: 'aws_sigv4', region: 'eu-central-1', service: 's3' },
@@ -382,7 +383,7 @@ describe('a proxy that signs for AWS', () => {
 });
 
 describe('the screens that name proxies', () => {
-  test('the list and Reach tell an HTTP API from an MCP server, and why a query parameter is denied', async () => {
+  test('the list and Reach distinguish HTTP APIs from MCP servers, and explain why a query parameter is denied', async () => {
     const serviceName = await store({ allowedQuery: ['api_key'] });
     const [http, mcp] = [
       await makeProxy({ serviceName, queryTemplates: { key: '${TOKEN}' } }),

@@ -2,17 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type PlainUpstream, startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
-import { type HttpProxy, httpProxyOn } from '../support/http-proxy-steps.ts';
+import { AWS_KEYS, type HttpProxy, awsAuthorization, httpProxyOn } from '../support/http-proxy-steps.ts';
 import { storeOn } from '../support/pair-agents.ts';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
 
-// Both hops with the reference webhook (PROTOCOL.md section 5.9), as a client of AWS calls them.
-
-const KEYS = {
-  Version: 1,
-  AccessKeyId: 'AKIAIOSFODNN7EXAMPLE',
-  SecretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
-};
+// Both hops with the reference webhook (PROTOCOL.md section 5.9), as an AWS client calls them.
 
 let service: PairedService;
 let upstream: PlainUpstream;
@@ -26,7 +20,7 @@ beforeAll(async () => {
     res.end('ok');
   });
   service = await startPairedService({ logLevel: 'trace' });
-  const value = JSON.stringify(KEYS);
+  const value = JSON.stringify(AWS_KEYS);
   await storeOn(service.pair, 'aws', { tokenType: 'RawCredential', value, allowedHosts: [upstream.origin] });
   api = await httpProxyOn(
     { running: { url: service.pair.controlPlaneUrl() }, admin: service.admin },
@@ -48,14 +42,10 @@ beforeEach(() => {
   seen = [];
 });
 
-/** What AWS's clients send, with the proxy's key for the access key id. */
-const signedWith = (key: string): string =>
-  `AWS4-HMAC-SHA256 Credential=${key}/20261120/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, Signature=${'ab'.repeat(32)}`;
-
-describe('a client of AWS', () => {
-  it('is known by its access key id, and its signature is replaced by one of the credential', async () => {
+describe('an AWS client', () => {
+  it('authenticates by its access key id, and its signature is replaced by one of the credential', async () => {
     const headers = {
-      authorization: signedWith(api.key),
+      authorization: awsAuthorization(api.key),
       'x-amz-date': '20261120T120000Z',
       'content-encoding': 'aws-chunked',
       'x-amz-content-sha256': 'STREAMING-UNSIGNED-PAYLOAD-TRAILER',
@@ -77,8 +67,8 @@ describe('a client of AWS', () => {
   });
 
   it.each([
-    ['another key', signedWith('mcp_wrong'), 403],
-    ['a key of AWS', signedWith('AKIAIOSFODNN7EXAMPLE'), 403],
+    ['another key', awsAuthorization('mcp_wrong'), 403],
+    ['a key of AWS', awsAuthorization('AKIAIOSFODNN7EXAMPLE'), 403],
     ['no credential', 'AWS4-HMAC-SHA256 SignedHeaders=host, Signature=ab', 401],
   ])('is denied with %s', async (_what, authorization, status) => {
     const answer = await api.ask('/bucket', { headers: { authorization } });
@@ -86,7 +76,7 @@ describe('a client of AWS', () => {
   });
 
   it('is told why a presigned address is denied', async () => {
-    const headers = { authorization: signedWith(api.key) };
+    const headers = { authorization: awsAuthorization(api.key) };
     const { status, text } = await api.ask('/bucket/k?X-Amz-Signature=ab', { headers });
     expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'REQUEST_NOT_ALLOWED' }]);
     expect(text).toContain('X-Amz-');

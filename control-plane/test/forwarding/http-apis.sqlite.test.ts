@@ -59,7 +59,7 @@ const codeOf = (answer: { status: number; text: string }): unknown[] => [
   (JSON.parse(answer.text) as { code?: unknown }).code,
 ];
 
-it('a key leads to the base URL of its own proxy, at the one address that all share', async () => {
+it('the key selects the proxy, at the one address that all proxies share', async () => {
   const other = await httpProxyOn(owner, { upstreamUrl: `${upstream.origin}/other` });
   expect(other.address).toBe(api.address);
   await other.ask('/x');
@@ -94,7 +94,7 @@ describe('what the upstream gets', () => {
     expect(seen.map(({ url }) => url)).toEqual([`/v3${target}`]);
   });
 
-  it('the fields of the agent but those that authenticate, route or are added on the way', async () => {
+  it('the fields of the agent, except those that authenticate, route or are added by intermediaries', async () => {
     const kept = {
       accept: 'application/vnd.github+json',
       'x-github-api-version': '2022-11-28',
@@ -133,7 +133,7 @@ describe('what the upstream gets', () => {
     expect(JSON.stringify(got?.rawHeaders)).not.toContain(api.key);
   });
 
-  it('lines of one field as one, as the signature covers them', async () => {
+  it('repeated field lines as one, as the signature covers them', async () => {
     const headers = { 'x-mcp-key': api.key, 'x-topic': ['a', 'b'] };
     await api.ask('/', { headers });
     expect(seen[0]?.headers['x-topic']).toBe('a, b');
@@ -145,13 +145,13 @@ describe('the key', () => {
     ['Bearer', (key: string) => `Bearer ${key}`],
     ['the password of Basic', (key: string) => basic('x-access-token', key)],
     ['the password of Basic without a user', (key: string) => basic('', key)],
-    ['the scheme of GitHub’s clients', (key: string) => `token ${key}`],
+    ['the scheme of GitHub clients', (key: string) => `token ${key}`],
   ])('is taken as %s', async (_how, authorization) => {
     const answer = await api.ask('/user', { headers: { authorization: authorization(api.key) } });
     expect([answer.status, seen.length]).toEqual([200, 1]);
   });
 
-  it('is asked for by a challenge of Basic, which git needs, and a wrong one is denied', async () => {
+  it('is requested with a Basic challenge, which git needs, and a wrong one is denied', async () => {
     const without = await api.ask('/info/refs?service=git-upload-pack', { headers: {} });
     expect(codeOf(without)).toEqual([401, 'MISSING_KEY']);
     expect(without.headers['www-authenticate']).toBe('Basic realm="svault"');
@@ -174,7 +174,7 @@ describe('the key', () => {
     expect(seen).toEqual([]);
   });
 
-  it('of a revoked proxy ends the stream that is open', async () => {
+  it('ends open streams when its proxy is revoked', async () => {
     const revoked = await httpProxyOn(owner, { upstreamUrl: base });
     answering = (res) => void res.writeHead(200, { 'content-type': 'text/plain' }).write('begun');
     const res = await revoked.open('/logs?follow=1');
@@ -200,7 +200,7 @@ describe('what the agent gets', () => {
     expect(seen.map(({ method }) => method)).toEqual(['HEAD']);
   });
 
-  it('ranges, conditions and their fields as direct', async () => {
+  it('ranges and conditional responses with their fields, as without the proxy', async () => {
     const partial = { 'content-range': 'bytes 0-3/10', 'accept-ranges': 'bytes', 'content-length': '4' };
     answering = (res) => void res.writeHead(206, partial).end('0123');
     const part = await api.ask('/file', { headers: { 'x-mcp-key': api.key, range: 'bytes=0-3' } });
@@ -225,7 +225,7 @@ describe('what the agent gets', () => {
     const res = await api.open('/v1/responses', { method: 'POST', body: '{"stream":true}' });
     const from = await began;
     const events = res[Symbol.asyncIterator]();
-    // An `endpoint` event means nothing here.
+    // An `endpoint` event has no meaning for an HTTP API.
     for (const event of ['event: endpoint\ndata: /x\n\n', 'data: 1\n\n', 'data: 2\n\n']) {
       from.write(event);
       expect(String((await events.next()).value)).toBe(event);
@@ -234,7 +234,7 @@ describe('what the agent gets', () => {
     await once(from, 'close');
   });
 
-  it('the pages of a list, and addresses of the API, at the proxy', async () => {
+  it('the links and locations of the API as addresses of the proxy', async () => {
     const links = `<${base}/issues?page=2>; rel="next", <https://elsewhere.example/>; rel="help"`;
     answering = (res) =>
       void res
@@ -246,7 +246,7 @@ describe('what the agent gets', () => {
     expect([headers.location, headers['content-location']]).toEqual([`${at}/issues/7`, undefined]);
   });
 
-  it('a redirect below the base URL to the proxy, and no other', async () => {
+  it('a redirect below the base URL as one to the proxy, and no other redirect', async () => {
     answering = (res) => void res.writeHead(301, { location: '/v3/repositories/1?x=1' }).end();
     const below = await api.ask('/repos/acme/old');
     expect([below.status, below.headers.location]).toEqual([301, `${api.address}/repositories/1?x=1`]);
@@ -264,7 +264,7 @@ describe('what the agent gets', () => {
     expect(answer.headers['www-authenticate']).toBeUndefined();
   });
 
-  it('plain JSON for every error, also to POST', async () => {
+  it('plain JSON for every error, also of a POST', async () => {
     const locked = await service.admin('POST', '/api/vault/lock');
     expect(locked.status).toBeLessThan(300);
     const denied = await api.ask('/user', { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"x"}' });
@@ -283,7 +283,7 @@ describe('what is denied', () => {
     },
   );
 
-  it('an address that is too long, and a header that is', async () => {
+  it('an address or a header that is too long', async () => {
     expect(codeOf(await api.ask(`/${'x'.repeat(9_000)}`))).toEqual([403, 'REQUEST_NOT_ALLOWED']);
     const headers = { 'x-mcp-key': api.key, 'x-long': 'y'.repeat(15_000) };
     expect((await api.ask('/', { headers })).status).toBe(200);
@@ -297,7 +297,7 @@ describe('what is denied', () => {
     expect(answer.text).toContain('8388608');
   });
 
-  it('TRACE, and an address in another form', async () => {
+  it('TRACE, and an address in a noncanonical form', async () => {
     const headers = { 'x-mcp-key': api.key };
     expect((await api.ask('/', { method: 'TRACE', headers })).status).toBe(405);
     for (const path of ['/api/proxy/httpx', '/api//proxy/http/x', `${owner.running.url}${HTTP_PROXY}/x`])
@@ -368,7 +368,7 @@ describe('redirects: follow-without-credential', () => {
     asked = [];
   });
 
-  it('a download is fetched from the other origin with nothing of the agent, and handed on', async () => {
+  it('a download is fetched from the other origin without any field of the agent, and forwarded', async () => {
     answering = (res) => void res.writeHead(302, { location: `${storage.origin}/zip?sig=a'b` }).end();
     const headers = { 'x-mcp-key': downloads.key, 'x-private': '1', 'user-agent': 'agent' };
     const answer = await downloads.ask('/archive', { headers });
@@ -393,7 +393,7 @@ describe('redirects: follow-without-credential', () => {
   });
 });
 
-it('neither log has a key, the credential, or what was asked for', async () => {
+it('neither log contains a key, the credential or the requested path', async () => {
   await api.ask(`/${PATH_SECRET}?q=${PATH_SECRET}`);
   answering = (res) => void res.destroy();
   expect(codeOf(await api.ask(`/${PATH_SECRET}`))).toEqual([502, 'UPSTREAM_ERROR']);

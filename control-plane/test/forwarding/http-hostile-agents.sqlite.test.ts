@@ -7,7 +7,7 @@ import { HTTP_PROXY, type HttpProxy, httpProxyOn } from '../support/http-proxy-s
 import { storeOn } from '../support/pair-agents.ts';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
 
-// What an agent writes on its connection, byte for byte, and what reaches the upstream by both hops.
+// Raw bytes on an agent's connection, and what reaches the upstream over both hops.
 
 const SECRET = 'canary-of-hostile-agents-0123456789';
 
@@ -37,7 +37,7 @@ beforeEach(() => {
   seen = [];
 });
 
-/** Sends the lines of a head, and a body behind it. @returns all that is answered until the connection is closed */
+/** Sends the lines of a head, then a body. @returns everything received until the connection closes */
 async function send(
   lines: readonly string[],
   { body = '', start = `POST ${HTTP_PROXY}/x HTTP/1.1` } = {},
@@ -51,7 +51,7 @@ async function send(
 }
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 ([0-9]{3})/.exec(answer)?.[1]);
 
-describe('a field of the agent reaches the upstream and makes no signed call fail', () => {
+describe('a field of the agent reaches the upstream and does not break the signed call', () => {
   it.each<[string, readonly string[], Record<string, unknown>]>([
     ['with a name of every legal character', ["!#$%&'*+.^_`|~-9aZ: v"], { "!#$%&'*+.^_`|~-9az": 'v' }],
     [
@@ -75,7 +75,7 @@ describe('a field of the agent reaches the upstream and makes no signed call fai
     ['Upgrade: h2c', 'HTTP2-Settings: x', 'Connection: Upgrade, HTTP2-Settings'],
     ['Expect: 100-continue'],
     ['TE: trailers', 'Trailer: authorization'],
-  ])('but none that is of its connection alone, nor in the place of the credential: %s', async (...lines) => {
+  ])('except one of its connection alone, or in place of the credential: %s', async (...lines) => {
     const answer = await send([...lines, 'Content-Length: 2'], { body: 'hi' });
     expect(answer).toMatch(/HTTP\/1\.1 200 OK\r\n/);
     expect(seen).toMatchObject([{ method: 'POST', url: '/v3/x', body: 'hi' }]);
@@ -86,7 +86,7 @@ describe('a field of the agent reaches the upstream and makes no signed call fai
   });
 });
 
-describe('a request whose end is not sure reaches no upstream', () => {
+describe('a request with ambiguous framing reaches no upstream', () => {
   it.each([
     [['Content-Length: 2', 'Content-Length: 3']],
     [['Content-Length: 2', 'Transfer-Encoding: chunked']],
@@ -104,7 +104,7 @@ describe('a request whose end is not sure reaches no upstream', () => {
     expect([statusOf(answer), seen]).toEqual([400, []]);
   });
 
-  it('and of two requests on one connection each has its own body', async () => {
+  it('and a body that looks like a second request stays a body', async () => {
     const { host } = new URL(service.pair.controlPlaneUrl());
     const inner = `DELETE ${HTTP_PROXY}/inner HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
     await send([`Content-Length: ${inner.length}`], {
@@ -115,7 +115,7 @@ describe('a request whose end is not sure reaches no upstream', () => {
   });
 });
 
-describe('a request line in another form reaches no upstream', () => {
+describe('a malformed or noncanonical request line reaches no upstream', () => {
   it.each([
     [`get ${HTTP_PROXY}/x HTTP/1.1`, 400],
     [`TRACK ${HTTP_PROXY}/x HTTP/1.1`, 400],

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-it('neither a proxy of an HTTP API nor ${BASIC:user} is made or delivered where the webhook does not support it', async () => {
+it('neither a proxy of an HTTP API nor ${BASIC:user} is created or delivered if the webhook does not support it', async () => {
   const early = await httpProxyOn(service, { upstreamUrl: 'https://api.example.com' });
   const git = await proxyOn(service, BASIC);
   await service.bind();

@@ -16,7 +16,7 @@ async function proxyFor(agentId: string): Promise<{ id: string; name: string; ke
   return { ...proxy, key };
 }
 
-test('GET /api/agents/proxies lists the active proxies of the agent alone, with keys that the log records', async () => {
+test('GET /api/agents/proxies lists only the active proxies of the agent, and logs each revealed key', async () => {
   const [agent, other] = [await steps().agent(), await steps().agent()];
   const [first, revoked, second] = [
     await proxyFor(agent.id),
@@ -46,7 +46,7 @@ test('GET /api/agents/proxies lists the active proxies of the agent alone, with 
   });
 });
 
-test('a suspended agent, a rotated key, a key of a proxy and no key get none', async () => {
+test('a suspended agent, a rotated key, the key of a proxy and a missing key are denied', async () => {
   const agent = await steps().agent();
   const { key } = await proxyFor(agent.id);
   await service.admin('POST', `/api/agents/${agent.id}/suspend`);
@@ -58,7 +58,7 @@ test('a suspended agent, a rotated key, a key of a proxy and no key get none', a
   expect(await proxiesOf({ apiKey: '' })).toMatchObject({ status: 401, json: { code: 'MISSING_KEY' } });
 });
 
-test('POST /api/agents/proxies is no request', async () => {
+test('POST /api/agents/proxies answers 405', async () => {
   const agent = await steps().agent();
   expect(await proxiesOf(agent, 'POST')).toMatchObject({ status: 405 });
 });

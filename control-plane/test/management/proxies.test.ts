@@ -393,7 +393,7 @@ describe('a proxy of an HTTP API', () => {
     [{ ...TOKEN_PROXY, queryTemplates: query, redirects }, ['queryTemplates', 'redirects']],
     [{ ...API, queryTemplates: {} }, ['queryTemplates']],
     [{ ...API, redirects: 'follow' }, ['redirects']],
-  ])('what does not fit its kind is said: %j', async (body, paths) => {
+  ])('reports each setting that does not fit its kind: %j', async (body, paths) => {
     const issues = Object.keys(issuesOf(await create({ ...body, name: uniqueName('api') })));
     expect(issues.toSorted()).toEqual(paths.toSorted());
   });
@@ -431,7 +431,7 @@ describe('a proxy that signs for AWS', () => {
     [{ ...S3, headerTemplates: { 'x-key': '${TOKEN}' } }, ['headerTemplates.x-key']],
     [{ ...S3, queryTemplates: { key: '${BASIC:u}' } }, ['queryTemplates.key']],
     [{ ...S3, serviceName: undefined }, ['serviceName']],
-  ])('what does not fit it is said: %j', async (body, paths) => {
+  ])('reports each setting that does not fit it: %j', async (body, paths) => {
     const issues = Object.keys(issuesOf(await create({ ...body, name: uniqueName('s3') })));
     expect(issues.toSorted()).toEqual(paths.toSorted());
   });

@@ -40,7 +40,7 @@ it('records a delivery only for the current revision of an active proxy', async 
   expect(await stored()).toBeUndefined();
 });
 
-it('keeps what an HTTP API has beyond an MCP server, and removes it', async () => {
+it('stores the members that only an HTTP API has, and removes them', async () => {
   const { proxies } = database.stores;
   const members = {
     kind: 'http',

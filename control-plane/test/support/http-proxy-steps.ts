@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeader
 import { text } from 'node:stream/consumers';
 import { proxyOn } from './proxy-steps.ts';
 
-/** Where the proxies of HTTP APIs are. */
+/** The path of the endpoint for HTTP APIs. */
 export const HTTP_PROXY = '/api/proxy/http';
 
 export interface HttpAnswer {
@@ -22,7 +22,7 @@ export interface HttpProxy {
   readonly key: string;
   /** Its public address. */
   readonly address: string;
-  /** Sends a request to what follows the base URL, byte for byte, with the key unless `headers` have one. */
+  /** Sends a request to a target below the base URL, byte for byte, with the key unless `headers` are given. */
   ask(target: string, options?: HttpRequest): Promise<HttpAnswer>;
   /** As {@link HttpProxy.ask}, and leaves the body to the caller. */
   open(target: string, options?: HttpRequest): Promise<IncomingMessage>;
@@ -60,6 +60,17 @@ export const wholeOf = async (res: IncomingMessage): Promise<HttpAnswer> => ({
   headers: res.headers,
   text: await text(res),
 });
+
+/** AWS's example of an access key, as a credential. */
+export const AWS_KEYS = {
+  Version: 1,
+  AccessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+  SecretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+};
+
+/** What AWS clients send, with the proxy's key as the access key id. */
+export const awsAuthorization = (key: string): string =>
+  `AWS4-HMAC-SHA256 Credential=${key}/20261120/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, Signature=${'ab'.repeat(32)}`;
 
 export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

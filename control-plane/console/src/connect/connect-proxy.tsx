@@ -4,7 +4,7 @@ import { Steps } from '../parts/steps.tsx';
 import { clientsOf } from './proxy-clients.ts';
 import type { Proxy } from './queries.ts';
 
-/** What clients are told to call a proxy. @param props.apiKey undefined: something else stands for it */
+/** How clients call a proxy. @param props.apiKey undefined: a placeholder is shown */
 export function ConnectProxy({
   proxy,
   apiKey,

@@ -3,7 +3,7 @@ import { shellWord } from '../parts/shell-word.ts';
 
 const MARKER = /\$\{TOKEN\}|\$<TOKEN>|\$\{BASIC:/;
 
-/** What is against a destination, and the command that mends it. */
+/** Why a destination is not allowed, and the command that allows it. */
 export interface DestinationProblem {
   readonly text: string;
   readonly command: string;
@@ -39,7 +39,7 @@ export function destinationProblemOf(
     };
   }
   const allowed = sealed.allowedHeaders.map((name) => name.toLowerCase());
-  // A signature names the access key in it.
+  // The signature in it names the access key.
   const signature = proxy.upstreamAuthType === 'aws_sigv4' ? ['authorization'] : [];
   const marked = Object.entries(headerTemplates).filter(([, value]) => MARKER.test(value));
   const header = [...signature, ...marked.map(([name]) => name)].find(

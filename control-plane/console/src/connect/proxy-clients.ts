@@ -7,11 +7,11 @@ import type { Proxy } from './queries.ts';
 /** Address at which MCP clients call a proxy, or the control plane's own tools. */
 const proxyAddress = (): string => `${window.location.origin}/api/proxy/mcp`;
 
-/** What stands for a key that is not shown. */
+/** Placeholder for a key that is not shown. */
 const NO_KEY = 'mcp_…';
 
 interface ProxyFacts extends Pick<Proxy, 'name' | 'upstreamUrl' | 'region' | 'service'> {
-  /** Undefined: something else stands for it. */
+  /** Undefined: a placeholder is shown. */
   readonly key: string | undefined;
 }
 
@@ -46,8 +46,8 @@ const INITIALIZE = JSON.stringify({
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'curl', version: '1' } },
 });
 
-/** Of an MCP server, in the order in which they are offered. */
-const PROXY_CLIENTS: readonly ProxyClient[] = [
+/** Clients of an MCP server, in display order. */
+const MCP_CLIENTS: readonly ProxyClient[] = [
   {
     id: 'claude-code',
     name: 'Claude Code',
@@ -107,7 +107,7 @@ claude mcp add --scope user --transport http ${serverName(facts.name)} ${proxyAd
   },
 ];
 
-/** The base URL that programs are given in place of an API's own. */
+/** The base URL that programs use in place of the API's own. */
 const apiAddress = (): string => `${window.location.origin}/api/proxy/http`;
 
 const curlOfApi: ProxyClient = {
@@ -122,7 +122,7 @@ const curlOfApi: ProxyClient = {
   ],
 };
 
-/** @param placeholders of variables without which the program does not start */
+/** @param placeholders names of variables that the program needs to start */
 const anyProgram = (...placeholders: readonly string[]): ProxyClient => ({
   id: 'run',
   name: 'Any program',
@@ -134,7 +134,7 @@ const anyProgram = (...placeholders: readonly string[]): ProxyClient => ({
   ],
 });
 
-/** Of an HTTP API, in the order in which they are offered. */
+/** Clients of an HTTP API, in display order. */
 const API_CLIENTS: readonly ProxyClient[] = [
   {
     id: 'sdk',
@@ -160,7 +160,7 @@ git config --global credential.${window.location.origin}.helper '!f() { echo use
   anyProgram(),
 ];
 
-/** Of an API whose calls are signed for AWS. */
+/** Clients of an API whose requests are signed for AWS. */
 const AWS_CLIENTS: readonly ProxyClient[] = [
   {
     id: 'aws',
@@ -180,11 +180,11 @@ const AWS_CLIENTS: readonly ProxyClient[] = [
   anyProgram('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'),
 ];
 
-/** What can call a proxy. */
+/** The clients that can call a proxy. */
 export function clientsOf({
   kind,
   upstreamAuthType,
 }: Pick<Proxy, 'kind' | 'upstreamAuthType'>): readonly ProxyClient[] {
-  if (kind === 'mcp') return PROXY_CLIENTS;
+  if (kind === 'mcp') return MCP_CLIENTS;
   return upstreamAuthType === 'aws_sigv4' ? AWS_CLIENTS : API_CLIENTS;
 }

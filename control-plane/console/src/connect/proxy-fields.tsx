@@ -18,7 +18,7 @@ const AUTH_TYPES = [
   ['sv_session', 'A session of an agent'],
 ] as const;
 
-/** Of an HTTP API, which takes no sessions. */
+/** For an HTTP API, which takes no sessions. */
 const HTTP_AUTH_TYPES = [
   ['Token', 'A credential'],
   ['aws_sigv4', 'A signature for AWS'],
@@ -32,7 +32,7 @@ const AUTH_HINTS: Readonly<Record<Proxy['upstreamAuthType'], string>> = {
 
 const DEFAULT_HEADERS = 'Authorization: Bearer ${TOKEN}';
 
-/** What a proxy is. @param props.proxy one that is changed; its kind and what the server gets stay */
+/** The settings of a proxy. @param props.proxy the one to edit, whose kind and authentication are fixed */
 export function ProxyFields(props: {
   readonly proxy?: Proxy | undefined;
   /** Of the agent that the proxy acts for. */
@@ -152,7 +152,7 @@ export function ProxyFields(props: {
   );
 }
 
-/** A part of what calls are signed for, which many hosts of AWS tell. */
+/** The region or service that requests are signed for, which many AWS host names imply. */
 function ScopeField(props: {
   readonly part: 'region' | 'service';
   readonly label: string;
@@ -317,7 +317,7 @@ const parametersIn = (text: string) =>
     same: (name) => name,
   });
 
-/** One a line. @param of.same equal for names that are one */
+/** Parses one template a line. @param of.same the same text for spellings of one name */
 function templatesIn(
   text: string,
   of: {

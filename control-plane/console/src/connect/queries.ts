@@ -3,7 +3,7 @@ import { ApiFailure, type Schemas, answerOf, api } from '../api/client.ts';
 
 export type Proxy = Schemas['Proxy'];
 
-/** What a proxy stands for. */
+/** The kinds of upstreams, as displayed. */
 export const KIND_NAMES: Readonly<Record<Proxy['kind'], string>> = { mcp: 'MCP server', http: 'HTTP API' };
 
 /** One page of proxies. */

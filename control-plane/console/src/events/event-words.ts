@@ -131,7 +131,7 @@ export function sentenceText(event: AuditEvent): string {
 const whoChanged = (event: AuditEvent): string | undefined =>
   isReadByAgent(event) ? (event.agentName ?? event.agentId) : personOf(event);
 
-/** Whether an agent has read the key of its proxy. */
+/** Whether an agent read the key of its proxy. */
 const isReadByAgent = ({ eventType, agentId, proxyId }: AuditEvent): boolean =>
   eventType === 'KEY_REVEALED' && agentId !== undefined && proxyId !== undefined;
 

@@ -13,8 +13,8 @@ import type { OriginReader } from '../http/request-origin.ts';
 export const AGENT_PROXIES_PATH = '/api/agents/proxies';
 
 /**
- * `GET /api/agents/proxies`: the proxies that are for the agent, with the keys that it uses them by. It counts as a request for
- * a credential, whose penalty box it shares.
+ * `GET /api/agents/proxies`: the proxies of the agent, with their keys. It counts as a request for a credential, and shares
+ * the penalty box of those.
  */
 export function createAgentProxiesHandler(
   options: Parameters<typeof createReadAgentProxies>[0] & {

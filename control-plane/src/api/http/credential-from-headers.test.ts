@@ -77,7 +77,7 @@ it('the header of the other kind of key is ignored', () => {
   expect(credentialFromHeaders(request(['x-mcp-key', 'mcp_a']), 'x-agent-key')).toBeUndefined();
 });
 
-it('the key is the access key id of a signature of AWS, found in linear time whatever stands before it', () => {
+it('the key is the access key id of an AWS signature, found in linear time whatever precedes it', () => {
   const keyIn = (authorization: string) =>
     proxyKeyFromHeaders(request(['Authorization', `AWS4-HMAC-SHA256 ${authorization}`]));
   for (const before of ['', '  ', 'SignedHeaders=host, ', 'SignedHeaders=host,', ' '.repeat(200_000)])

@@ -30,9 +30,9 @@ const AWS_SIGNATURE = /^AWS4-[A-Z0-9-]{1,32} /;
 const AWS_CREDENTIAL = /[ ,]Credential=([^/,\s]+)\//;
 
 /**
- * The key of an HTTP API's proxy: as {@link credentialFromHeaders}, or as the password of Basic, since git, npm and pip speak
- * only that, or by the scheme `token` of GitHub's clients, or as the access key id of a signature of AWS's clients, which send
- * nothing else. That signature is not checked: as everywhere, who has the key may use it.
+ * The key of a proxy of an HTTP API: as {@link credentialFromHeaders}, as the password of Basic, the only scheme of git, npm
+ * and pip, by the scheme `token` of GitHub clients, or as the access key id of an AWS signature, all that AWS clients send.
+ * That signature is not verified: the key is a bearer token here as well.
  */
 export function proxyKeyFromHeaders(
   req: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,

@@ -23,7 +23,7 @@ export const denialMessages = (own: Partial<DenialMessages>): DenialMessages => 
  *
  * @param headers the headers of every response, flat: name, value, name, value, …
  * @param options.webhookUnavailable the status of that code, 503 unless given
- * @param options.challenge of a 401 without a key (RFC 9110 section 11.6.1), that of Bearer unless given
+ * @param options.challenge the challenge of a 401 without a key (RFC 9110 section 11.6.1), that of Bearer unless given
  */
 export function createDenialWriter(
   headers: readonly string[],

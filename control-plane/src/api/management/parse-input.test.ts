@@ -42,7 +42,7 @@ it('parseInput says plainly which member is missing and which must be a whole nu
   ]);
 });
 
-it('parseInput says what is wrong with a name in a record', () => {
+it('parseInput says why the key of a record is invalid', () => {
   const schema = z.object({ query: z.record(z.string().max(3, 'at most 3 characters'), z.string()) });
   expect(issuesOf(schema, { query: { long: '1' } })).toEqual([
     { path: 'query.long', message: 'at most 3 characters' },

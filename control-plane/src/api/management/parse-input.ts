@@ -70,7 +70,7 @@ function* withNul(value: unknown, path: readonly PropertyKey[]): Generator<Argum
 }
 
 function toIssues(issue: z.core.$ZodIssue, schema: z.ZodType): ArgumentIssue[] {
-  // What is wrong with a name in a record is in an issue of its own.
+  // Why the key of a record is invalid is in a nested issue.
   if (issue.code === 'invalid_key')
     return [{ path: pathText(issue.path), message: issue.issues[0]?.message ?? issue.message }];
   if (issue.code !== 'unrecognized_keys') return [{ path: pathText(issue.path), message: issue.message }];

@@ -5,16 +5,16 @@ import { PROXY_PATHS, type ProxyKind } from '../../core/proxy.ts';
 import { credentialFromHeaders, proxyKeyFromHeaders } from '../http/credential-from-headers.ts';
 import type { KeyTexts } from './error-responses.ts';
 
-/** What the endpoints of the two kinds of proxies differ in. */
+/** What differs between the endpoints of the two kinds of proxies. */
 export interface ProxyEndpoint extends KeyTexts {
   readonly kind: ProxyKind;
   readonly methods: readonly string[];
   /** The presented key; undefined where there is none. */
   readonly keyOf: (req: IncomingMessage) => string | undefined;
   readonly coding: BodyBounds['coding'];
-  /** Whether a request has a message of JSON-RPC. */
+  /** Whether a request carries a JSON-RPC message. */
   readonly isMessage: (method: string) => boolean;
-  /** What is called below the upstream's URL, byte for byte; undefined where that is always the URL itself. */
+  /** The path and query below the upstream's URL, byte for byte; undefined where only the URL itself is called. */
   readonly targetOf: (req: IncomingMessage) => string | undefined;
 }
 
@@ -30,12 +30,12 @@ export const MCP_ENDPOINT: ProxyEndpoint = {
   challenge: 'Bearer realm="svault"',
 };
 
-/** `/api/proxy/http` and all below it (PROTOCOL.md section 5.8). */
+/** `/api/proxy/http` and every path below it (PROTOCOL.md section 5.8). */
 export const HTTP_ENDPOINT: ProxyEndpoint = {
   kind: 'http',
   methods: METHODS.filter(isHttpMethod),
   keyOf: proxyKeyFromHeaders,
-  // git compresses what it asks for.
+  // git compresses the bodies of its requests.
   coding: 'any',
   isMessage: () => false,
   targetOf: ({ url = '' }) => url.slice(PROXY_PATHS.http.length),

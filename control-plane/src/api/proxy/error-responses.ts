@@ -6,13 +6,13 @@ import { TOO_MANY, createDenialWriter, denialMessages, policyDenied } from '../h
 import { type JsonRpcId, rateLimitedBody } from '../http/json-rpc.ts';
 import type { ForwardRefusal } from '../../forwarding/exchange.ts';
 
-/** The request to respond to: by the id of its message, where it is one of JSON-RPC and has one. */
+/** The request to respond to, with the id of its JSON-RPC message if it has one. */
 export interface RequestRef {
   readonly isMessage: boolean;
   readonly id: JsonRpcId;
 }
 
-/** How the endpoint of a kind of proxies words a 401. */
+/** What an endpoint sends with a 401. */
 export interface KeyTexts {
   readonly missingKey: string;
   /** RFC 9110 section 11.6.1. */
@@ -30,8 +30,8 @@ const MESSAGES = {
 /**
  * Writes the errors of this channel (specification, "Proxy endpoint").
  *
- * To a message, denials of the limiter, the penalty box and a `rate_limit` rule are JSON-RPC's `-32029`. All others are plain
- * JSON, as every denial of another request is.
+ * For a JSON-RPC message, denials of the limiter, the penalty box and a `rate_limit` rule are its error `-32029`. All others
+ * are plain JSON, as every denial of another request is.
  *
  * @param headers of every response, flat: name, value, name, value, …
  */

@@ -21,7 +21,7 @@ import type { ProxyEndpoint } from './endpoints.ts';
 import { type RequestRef, createErrorResponses } from './error-responses.ts';
 
 /**
- * The endpoint of a kind of proxies (specification, "MCP proxy"): authenticates, authorises, then forwards.
+ * The endpoint of one kind of proxies (specification, "MCP proxy"): authenticates, authorises, then forwards.
  *
  * Mounted for every method of its path and before the headers of other routes: it writes its own, built once.
  */

@@ -1,6 +1,12 @@
 import type { Kysely } from 'kysely';
 import type { Id } from '@svault/shared';
-import type { Proxy, ProxyRemoval, ProxyRemovalStore, ProxyStore } from '../../core/proxy.ts';
+import {
+  type Proxy,
+  type ProxyRemoval,
+  type ProxyRemovalStore,
+  type ProxyStore,
+  parseTemplates,
+} from '../../core/proxy.ts';
 import type { Schema } from '../schema.ts';
 import { nameColumns, nameHash } from './name-store.ts';
 import { all, changesRow, first, nameContains, pageBy, run } from './queries.ts';
@@ -49,10 +55,10 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
       const some = proxies(vaultId).select(PROXY);
       return pageBy(['created_at', 'id'], some, page, toProxy, nameContains(page.name));
     },
-    update: ({ vaultId, id, name, upstreamUrl, serviceName, agentId, revision, ...proxy }) => {
+    update: (proxy) => {
+      const { vaultId, id, name, agentId, revision, upstreamUrl, serviceName } = proxy;
       const { headerTemplates, queryTemplates, redirects, region, service } = proxy;
-      const ofKind = { queryTemplates, redirects, region, service };
-      const sent = { upstreamUrl, serviceName, headerTemplates, ...ofKind };
+      const sent = { upstreamUrl, serviceName, headerTemplates, queryTemplates, redirects, region, service };
       const settings = { name, agentId, revision, ...sent };
       return run(update(vaultId, id).set({ ...toRow(settings), ...nameColumns(name) }));
     },
@@ -75,7 +81,7 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
           .where('status', '=', 'active')
           .orderBy('created_at')
           .orderBy('id'),
-        // Erased of revoked ones alone.
+        // Only a revoked proxy has none.
         ({ key_wrapped: keyWrapped, ...row }) => ({ ...toProxy(row), keyWrapped: keyWrapped ?? '' }),
       ),
     wrappedKey: (vaultId, id) =>
@@ -97,12 +103,9 @@ export function createProxyStore(db: Kysely<Schema>): ProxyStore {
 
 export const toProxy = (row: RowOf<Proxy>): Proxy => ({
   ...toEntity(row),
-  headerTemplates: templatesIn(row.header_templates),
-  queryTemplates: templatesIn(row.query_templates),
+  headerTemplates: parseTemplates(row.header_templates),
+  queryTemplates: parseTemplates(row.query_templates),
 });
-
-const templatesIn = (json: string | null): Record<string, string> | undefined =>
-  json === null ? undefined : (JSON.parse(json) as Record<string, string>);
 
 export function createProxyRemovalStore(db: Kysely<Schema>): ProxyRemovalStore {
   const updateAll = ({ vaultId, webhookId }: Pick<ProxyRemoval, 'vaultId' | 'webhookId'>) =>

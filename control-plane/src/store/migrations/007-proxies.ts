@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { type SchemaMigration, createIndex } from './schema-migration.ts';
 
 /**
- * Proxies of MCP servers and HTTP APIs. `key_wrapped` is the proxy's own key under the root key, kept for Reveal. `name_hash` is null for a
- * revoked proxy, whose name is free. Each change of the settings that
- * the webhook keeps raises `revision`, and `delivered_as` says to which webhook which revision went. `proxy_removals` are
- * settings of revoked or deleted proxies that a webhook still has to delete.
+ * Proxies of MCP servers and HTTP APIs. `key_wrapped` is the proxy's own key under the root key, kept for Reveal.
+ * `name_hash` is null for a revoked proxy, whose name is free. Each change of the settings that the webhook keeps raises
+ * `revision`, and `delivered_as` says to which webhook which revision went. `proxy_removals` are settings of revoked or
+ * deleted proxies that a webhook still has to delete.
  */
 export const proxies: SchemaMigration = {
   id: 7,
