@@ -1,7 +1,7 @@
 /**
  * What proxied calls go to. `node proxy-upstream.ts PORT`: a POST is answered by a short JSON-RPC result, `/megabyte` by
- * 1 MB, `/download` by 100 MB of unsaid length, `/events?n=N` by N events at an even pace, each with the moment it was sent, `/tools?n=N` by a list of N
- * tools, `/standing` by a stream on which nothing happens.
+ * 1 MB, `/download` by 100 MB in chunks, `/events?n=N` by N events at an even pace, each with the moment it was sent,
+ * `/tools?n=N` by a list of N tools, `/standing` by a stream on which nothing happens.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';

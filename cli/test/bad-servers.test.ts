@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import { newKey } from '@svault/shared';
@@ -47,7 +47,7 @@ describe('no service', () => {
   test('it speaks something else, or no TLS: exit 1', async () => {
     const mail = createTcpServer((socket) => socket.on('error', () => undefined).write('220 mail ready\r\n'));
     const url = await answering((_req, res) => res.end());
-    for (const other of [await listening(mail as Server), url.replace('http:', 'https:')])
+    for (const other of [await listening(mail), url.replace('http:', 'https:')])
       expectLine(await ask(other), 1, /does not speak what its address says/);
   });
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, type RequestListener, type Server, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingHttpHeaders, type RequestListener, createServer } from 'node:http';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** A request as a fake server got it. */
@@ -28,14 +28,20 @@ export interface FakeServer {
 }
 
 /** Has a server listen until the test has finished. @returns its address */
-export async function listening(server: Server): Promise<string> {
+export const listening = async (server: TestServer): Promise<string> =>
+  `http://127.0.0.1:${await listeningPort(server)}`;
+
+/** Has a server listen until the test has finished. @returns its port */
+export async function listeningPort(server: TestServer): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {
     server.closeAllConnections?.();
     server.close();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (server.address() as AddressInfo).port;
 }
+
+type TestServer = NetServer & { closeAllConnections?(): void };
 
 export const answering = (listener: RequestListener): Promise<string> => listening(createServer(listener));
 

@@ -46,14 +46,15 @@ export async function makeProxies(
 /** Any credential for an upstream. */
 export const anyFor = (upstreamUrl: string, serviceName = 'bench-upstream') => ({
   serviceName,
-  body: { tokenType: 'PlainText', value: randomToken(), allowedHosts: [upstreamUrl] },
+  // A host without a scheme is one of https.
+  body: { tokenType: 'PlainText', value: randomToken(), allowedHosts: [upstreamUrl.replace('https://', '')] },
 });
 
-/** Makes a proxy of an HTTP API, with a credential of its own. @returns its key */
-export async function makeHttpProxy({ admin }: Pair, upstreamUrl: string): Promise<string> {
+/** Makes a proxy of an HTTP API and its credential. @param agentId that it is for @returns its key */
+export async function makeHttpProxy({ admin }: Pair, upstreamUrl: string, agentId?: string): Promise<string> {
   const { serviceName, body } = anyFor(upstreamUrl, 'bench-http');
   await storeCredential(admin, serviceName, body);
   const settings = { name: serviceName, kind: 'http', upstreamUrl, upstreamAuthType: 'Token', serviceName };
-  const { key } = await admin.call<{ key: string }>('POST', '/api/proxies', settings);
+  const { key } = await admin.call<{ key: string }>('POST', '/api/proxies', { ...settings, agentId });
   return key;
 }

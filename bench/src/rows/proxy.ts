@@ -36,7 +36,7 @@ interface Way {
   headers(upstreamPath: string): Record<string, string>;
 }
 
-/** Measured in one way, then in the other. */
+/** What was measured in one way, then in the other. */
 type Both<T> = readonly [T, T];
 
 interface Latencies {
@@ -46,8 +46,8 @@ interface Latencies {
 
 /**
  * What the two hops of the proxy add to one streamed event and to 1 MB, each measured direct and through them in turn; and
- * calls and downloads of an HTTP API against the same ones by a proxy of MCP. Both
- * programs share the servers' core; the upstream shares the load's.
+ * calls and downloads of an HTTP API against the same ones by a proxy of MCP. Both programs share the servers' core; the
+ * upstream shares the load's.
  */
 export async function proxyRows(pair: Pair, options: RoundOptions): Promise<readonly Row[]> {
   const { rounds, seconds } = options;
@@ -62,7 +62,7 @@ export async function proxyRows(pair: Pair, options: RoundOptions): Promise<read
     headers: () => ({ authorization: `Bearer ${httpKey}` }),
   };
   const ways = { direct, proxied, http };
-  /** Once unmeasured, then of each round what was measured in one way and in the other. */
+  /** Runs each way once to warm up. @returns both measurements of each round */
   const inBothWays = async <T>(
     names: Both<keyof typeof ways>,
     measureIn: (way: Way) => Promise<T>,
@@ -117,19 +117,22 @@ async function proxiedWay(pair: Pair, upstreamUrl: string): Promise<Way> {
   };
 }
 
-/** The same call by a proxy of MCP and by one of an HTTP API, in turn. */
+/** The same call through a proxy of MCP and one of an HTTP API, in turn. */
 async function httpCallRows(mcp: Contender, key: string, options: RoundOptions): Promise<readonly Row[]> {
   const request = requestBytes(mcp.url, `${HTTP_PROXY_PATH}/`, { authorization: `Bearer ${key}` }, CALL);
   const http = { ...mcp, name: 'http', prepare: () => inTurn([request]) };
   const measured = await measure([mcp, http], [mcp.pid, ...(mcp.otherPids ?? [])], options);
-  const both = [mcp, http].map(({ name }) => roundsOf(measured, name));
-  const [ofMcp = [], ofHttp = []] = both;
-  return (['cpuMicros', 'p50Ms'] as const).map((figure) =>
+  const [ofMcp, ofHttp] = [roundsOf(measured, mcp.name), roundsOf(measured, http.name)];
+  const figures = [
+    ['cpuMicros', 'CPU', 'µs'],
+    ['p50Ms', 'p50', 'ms'],
+  ] as const;
+  return figures.map(([figure, called, unit]) =>
     rowOf(
-      `call of an HTTP API, ${figure === 'p50Ms' ? 'p50' : 'CPU'} to a call of MCP`,
+      `call of an HTTP API, ${called} to a call of MCP`,
       TARGETS.httpCall,
       ratiosTo(ofMcp, ofHttp, figure),
-      `${medianOf(ofHttp, figure).toFixed(2)} against ${medianOf(ofMcp, figure).toFixed(2)} ${figure === 'p50Ms' ? 'ms' : 'µs'}`,
+      `${medianOf(ofHttp, figure).toFixed(2)} against ${medianOf(ofMcp, figure).toFixed(2)} ${unit}`,
     ),
   );
 }

@@ -8,27 +8,25 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { storeCredential } from '@svault/compose/admin-client';
 import type { Pair } from '@svault/compose/pair';
-import { randomToken } from '@svault/shared';
 import { generate } from 'selfsigned';
 import type { Row } from '../report.ts';
 import { type RoundOptions, median, rowOf } from '../rounds.ts';
 import { TARGETS } from '../targets.ts';
+import { HTTP_PROXY_PATH, makeHttpProxy } from './bench-proxies.ts';
 
 const BUILD = fileURLToPath(new URL('../../../cli/scripts/build-package.ts', import.meta.url));
-const SERVICE = 'bench-run';
 const HOST = '127.0.0.1';
 const IP_ADDRESS = 7;
 const CALLS = 100;
 const STARTS = 3;
-/** Says where the local proxy is, and stays until its input ends. */
-const TELLING = 'printf "%s\\n%s\\n" "$HTTPS_PROXY" "$SSL_CERT_FILE"; cat';
+/** Prints the address of the local proxy and its certificate file, and waits for the end of its input. */
+const PRINT_PROXY = 'printf "%s\\n%s\\n" "$HTTPS_PROXY" "$SSL_CERT_FILE"; cat';
 
-/** An API over TLS, whose certificate the webhook has to be started with. */
+/** An API over TLS. The webhook must be started with its certificate. */
 export interface BenchApi {
   readonly origin: string;
-  /** File of its certificate. */
+  /** The file of its certificate. */
   readonly certificate: string;
   close(): void;
 }
@@ -49,8 +47,8 @@ export async function startBenchApi(dir: string): Promise<BenchApi> {
 }
 
 /**
- * What `svault run` takes to start and to end around a command that does nothing, and what its proxy adds to a call on a
- * kept connection: each round through it and straight to the control plane, in turn.
+ * The time of `svault run` around a command that does nothing, and what its proxy adds to a call on a kept connection: each
+ * round measures calls straight to the control plane and through the proxy, in turn.
  */
 export async function runRows(
   pair: Pair,
@@ -58,7 +56,7 @@ export async function runRows(
   dir: string,
   { rounds }: RoundOptions,
 ): Promise<readonly Row[]> {
-  const { agentKey, key } = await makeProxy(pair, origin);
+  const { agentKey, key } = await makeAgentWithProxy(pair, origin);
   const client = builtClient(dir);
   const env = {
     ...{ PATH: process.env['PATH'], HOME: dir, SVAULT_KEYCHAIN: 'off' },
@@ -75,24 +73,24 @@ export async function runRows(
   };
   const starts = Array.from({ length: rounds + 1 }, () => median(Array.from({ length: STARTS }, startMs)));
 
-  const running = spawn(process.execPath, [client, 'run', '--', 'sh', '-c', TELLING], {
+  const running = spawn(process.execPath, [client, 'run', '--', 'sh', '-c', PRINT_PROXY], {
     env,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   try {
-    const { proxyUrl, ca } = await told(running.stdout);
+    const { proxyUrl, ca } = await printedProxy(running.stdout);
     const { host } = new URL(origin);
     const through = { agent: keeping(await tunnelled(proxyUrl, host, ca)), path: '/user', headers: {} };
     const { hostname, port } = new URL(pair.controlPlaneUrl);
     const straight = {
       ...{ agent: new Agent({ keepAlive: true, maxSockets: 1 }), host: hostname, port },
-      ...{ path: '/api/proxy/http/user', headers: { authorization: `Bearer ${key}` } },
+      ...{ path: `${HTTP_PROXY_PATH}/user`, headers: { authorization: `Bearer ${key}` } },
     };
     const added: number[] = [];
     const alone: number[] = [];
     for (let round = 0; round <= rounds; round++) {
       const [without, withRun] = [await callMs(straight), await callMs(through)];
-      // The first is for the compilers.
+      // The first warms up.
       if (round === 0) continue;
       alone.push(without);
       added.push(withRun - without);
@@ -107,7 +105,7 @@ export async function runRows(
   }
 }
 
-/** The client as its npm package has it. */
+/** Builds the client as in its npm package. */
 function builtClient(dir: string): string {
   const folder = join(dir, 'package');
   mkdirSync(folder, { recursive: true });
@@ -117,18 +115,17 @@ function builtClient(dir: string): string {
   return join(folder, 'dist/bin.js');
 }
 
-async function makeProxy({ admin }: Pair, upstreamUrl: string): Promise<{ agentKey: string; key: string }> {
-  const body = { tokenType: 'PlainText', value: randomToken(), allowedHosts: [new URL(upstreamUrl).host] };
-  await storeCredential(admin, SERVICE, body);
-  const { agent, apiKey: agentKey } = await admin.call<{ agent: { id: string }; apiKey: string }>(
-    ...(['POST', '/api/agents', { name: SERVICE }] as const),
+async function makeAgentWithProxy(
+  pair: Pair,
+  upstreamUrl: string,
+): Promise<{ agentKey: string; key: string }> {
+  const { agent, apiKey: agentKey } = await pair.admin.call<{ agent: { id: string }; apiKey: string }>(
+    ...(['POST', '/api/agents', { name: 'bench-run' }] as const),
   );
-  const proxy = { name: SERVICE, kind: 'http', upstreamUrl, serviceName: SERVICE, agentId: agent.id };
-  const { key } = await admin.call<{ key: string }>('POST', '/api/proxies', proxy);
-  return { agentKey, key };
+  return { agentKey, key: await makeHttpProxy(pair, upstreamUrl, agent.id) };
 }
 
-async function told(stdout: Readable): Promise<{ proxyUrl: string; ca: string }> {
+async function printedProxy(stdout: Readable): Promise<{ proxyUrl: string; ca: string }> {
   let text = '';
   while (text.split('\n').length < 3) {
     const [chunk] = (await once(stdout, 'data')) as [Buffer];
@@ -138,7 +135,7 @@ async function told(stdout: Readable): Promise<{ proxyUrl: string; ca: string }>
   return { proxyUrl, ca: readFileSync(file, 'utf8') };
 }
 
-/** As a program connects through the proxy. */
+/** Connects through the proxy as a program does. */
 async function tunnelled(proxyUrl: string, authority: string, ca: string): Promise<Socket> {
   const { hostname, port, username, password } = new URL(proxyUrl);
   const credentials = Buffer.from(`${username}:${password}`).toString('base64');
@@ -150,7 +147,7 @@ async function tunnelled(proxyUrl: string, authority: string, ca: string): Promi
   return secure;
 }
 
-/** An agent with one connection, which it keeps. */
+/** An HTTP agent that keeps one connection. */
 const keeping = (socket: Socket): Agent =>
   Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), { createConnection: () => socket });
 

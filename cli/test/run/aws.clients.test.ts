@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { verifySignature } from '@svault/test-kit/aws-verifier';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SECRET } from './covered-api.ts';
-import { type Programs, type Ran, programs, pythonOfPrograms, shown } from './programs.ts';
+import { type Programs, type Ran, expectSuccess, programs, pythonOfPrograms, shown } from './programs.ts';
 
 // AWS's command line and boto3 against an emulator, behind a check of each signature.
 
@@ -103,9 +103,6 @@ const inRun = (proxy: string, ...command: Command): Promise<Ran> => {
 };
 const endpoint = (url: string) => ({ AWS_ENDPOINT_URL: url });
 const keys = (id: string, secret: string) => ({ AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret });
-
-const expectSuccess = ({ code, out, err }: Ran): void =>
-  expect({ code, shown: code === 0 ? '' : `${out.toString()}${err}` }).toEqual({ code: 0, shown: '' });
 
 test('aws s3 cp moves files up and down, in parts too, and AWS accepts each signature', async () => {
   expectSuccess(await direct(...aws, 's3', 'mb', 's3://bucket'));

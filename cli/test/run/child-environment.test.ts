@@ -7,7 +7,7 @@ import { systemRoots } from '../../src/commands/run/trust-store.ts';
 
 const AUTHORITY = '-----BEGIN CERTIFICATE-----\nof the run\n-----END CERTIFICATE-----\n';
 
-function place(): { readonly path: string; readonly written: string[]; readonly given: object } {
+function place() {
   const dir = tempDir();
   onTestFinished(() => dir.remove());
   const files = join(dir.path, 'files');
@@ -19,17 +19,16 @@ function place(): { readonly path: string; readonly written: string[]; readonly 
     written.push(name);
     return path;
   };
-  return { path: dir.path, written, given: { write } };
+  return { path: dir.path, written, write };
 }
 
 const environment = (
   env: Record<string, string>,
-  { given }: ReturnType<typeof place>,
+  { write }: ReturnType<typeof place>,
   placeholders: string[] = [],
 ) =>
   childEnvironment(env, {
-    ...{ proxyUrl: 'http://svault:p@127.0.0.1:1', authority: AUTHORITY, placeholders },
-    ...(given as { write: (name: string, text: string) => string }),
+    ...{ proxyUrl: 'http://svault:p@127.0.0.1:1', authority: AUTHORITY, placeholders, write },
   });
 
 const textOf = (path: string | undefined): string => readFileSync(path ?? '', 'utf8');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, createServer, request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, createServer as createTcpServer } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { generate } from 'selfsigned';
 import { expect, onTestFinished, test } from 'vitest';
 import {
@@ -12,7 +13,8 @@ import {
 import { coveredHosts } from '../../src/commands/run/covered-hosts.ts';
 import { type LocalProxy, startLocalProxy } from '../../src/commands/run/local-proxy.ts';
 import { type Tally, createTally } from '../../src/commands/run/tally.ts';
-import { ask, authorizationIn, bodyOf, connectTo, listening, serving, tlsThrough } from './through-proxy.ts';
+import { listeningPort } from '../fake-servers.ts';
+import { ask, authorizationIn, connectTo, tlsThrough } from './through-proxy.ts';
 
 // What travels, and what does not. A server of the test stands where the control plane is: run.test.ts has the real one.
 
@@ -65,8 +67,10 @@ async function askPlain(
   return answer;
 }
 
+const serving = (listener: RequestListener): Promise<number> => listeningPort(createServer(listener));
+
 const jsonOf = async (answer: IncomingMessage): Promise<Record<string, unknown>> =>
-  JSON.parse((await bodyOf(answer)).toString()) as Record<string, unknown>;
+  JSON.parse((await buffer(answer)).toString()) as Record<string, unknown>;
 
 test('nothing but the password of the run lets a request or a CONNECT in', async () => {
   let asked = 0;
@@ -103,7 +107,7 @@ test('a request travels byte for byte, with the key of its proxy in place of wha
   const [sent, answered] = [randomBytes(3_000_000), randomBytes(3_000_000)];
   const seen: { req?: IncomingMessage; body?: Buffer } = {};
   const one = await started(async (req, res) => {
-    Object.assign(seen, { req, body: await bodyOf(req) });
+    Object.assign(seen, { req, body: await buffer(req) });
     res.writeHead(201, ['X-Twice', 'a', 'X-Twice', 'b', 'Content-Type', 'application/x']).end(answered);
   });
   const { answer, status } = await askCovered(one, "/v3/it's/%2f%20;a?q='%2F&&=", {
@@ -124,7 +128,7 @@ test('a request travels byte for byte, with the key of its proxy in place of wha
     ['a', 'b'],
     'application/x',
   ]);
-  expect((await bodyOf(answer)).equals(answered)).toBe(true);
+  expect((await buffer(answer)).equals(answered)).toBe(true);
   expect(seen.body?.equals(sent)).toBe(true);
   expect([seen.req?.method, seen.req?.url]).toEqual(['PATCH', "/api/proxy/http/it's/%2f%20;a?q='%2F&&="]);
   expect(seen.req?.rawHeaders).toContain('X-Case');
@@ -138,7 +142,7 @@ test('a body of unknown length travels in chunks, and none where there is none',
   const framings: unknown[] = [];
   const one = await started(async (req, res) => {
     const { 'content-length': length, 'transfer-encoding': coding } = req.headers;
-    framings.push([req.method, length, coding, (await bodyOf(req)).toString()]);
+    framings.push([req.method, length, coding, (await buffer(req)).toString()]);
     res.end();
   });
   const socket = await tlsThrough(one.proxy.url, API, { ca });
@@ -167,9 +171,9 @@ test('the answer to HEAD keeps its length, and one without a body has none', asy
     res.end();
   });
   const head = await askCovered(one, '/v3/a', { method: 'HEAD' });
-  expect([head.headers['content-length'], (await bodyOf(head.answer)).length]).toEqual(['5000000', 0]);
+  expect([head.headers['content-length'], (await buffer(head.answer)).length]).toEqual(['5000000', 0]);
   const { status, headers, answer } = await askCovered(one, '/v3/a');
-  expect([status, headers.etag, (await bodyOf(answer)).length]).toEqual([304, '"a"', 0]);
+  expect([status, headers.etag, (await buffer(answer)).length]).toEqual([304, '"a"', 0]);
 });
 
 test('events arrive while the answer goes on, and the end of the client ends the call', async () => {
@@ -208,7 +212,7 @@ test('an answer that breaks off breaks off', async () => {
     res.writeHead(200, { 'content-length': 100 }).write('some', () => res.destroy());
   });
   const { answer } = await askCovered(one, '/v3/some');
-  await expect(bodyOf(answer)).rejects.toThrow(/aborted/);
+  await expect(buffer(answer)).rejects.toThrow(/aborted/);
 });
 
 test('what is not below a base is denied here, and the longest base wins', async () => {
@@ -245,7 +249,7 @@ test('an upgrade is refused, and h2c is passed over', async () => {
   });
   expect([status, (await jsonOf(answer))['code']]).toEqual([501, 'UPGRADE_NOT_SUPPORTED']);
   const h2c = await askCovered(one, '/v3', { headers: { connection: 'upgrade', upgrade: 'h2c' } });
-  expect((await bodyOf(h2c.answer)).toString()).toBe('plain');
+  expect((await buffer(h2c.answer)).toString()).toBe('plain');
 });
 
 test('addresses of the proxy in an answer are those of the API for the program', async () => {
@@ -270,7 +274,7 @@ test('a denial by svault is counted by its code, and what an API says is not', a
     res.writeHead(403, { 'content-type': 'application/json', 'x-request-id': 'req_1' });
     res.end(JSON.stringify({ error: 'no', code: 'POLICY_DENIED', requestId }));
   });
-  for (const path of ['/v3/own', '/v3/other']) await bodyOf((await askCovered(one, path)).answer);
+  for (const path of ['/v3/own', '/v3/other']) await buffer((await askCovered(one, path)).answer);
   expect(one.tally.lines()).toEqual([
     '2 requests to api.covered.test with the credential github',
     '1 request to api.covered.test refused: POLICY_DENIED (svault explain POLICY_DENIED)',
@@ -298,12 +302,10 @@ test('a request on a connection that the control plane has just closed is sent o
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       socket.once('data', () => socket.resetAndDestroy());
     });
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const one = await started((server.address() as { port: number }).port);
+  });
+  const one = await started(await listeningPort(server));
   for (const path of ['/v3/a', '/v3/b'])
-    expect((await bodyOf((await askCovered(one, path)).answer)).toString()).toBe('ok');
+    expect((await buffer((await askCovered(one, path)).answer)).toString()).toBe('ok');
   expect(connections).toBe(2);
 });
 
@@ -323,27 +325,22 @@ test('another host is reached end to end: its own certificate, and bytes as they
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
   });
   const outside = createTlsServer({ key, cert }, (_, res) => void res.end('outside'));
-  const port = await listening(outside);
+  const port = await listeningPort(outside);
   const one = await started((_, res) => void res.end());
   const place = `127.0.0.1:${port}`;
   const secure = await tlsThrough(one.proxy.url, place, { ca: cert });
-  expect((await bodyOf((await ask(secure, '/')).answer)).toString()).toBe('outside');
+  expect((await buffer((await ask(secure, '/')).answer)).toString()).toBe('outside');
   await expect(tlsThrough(one.proxy.url, place, { ca })).rejects.toThrow(/self-signed/);
   expect(one.tally.lines()).toEqual(['2 connections straight to 127.0.0.1']);
 });
 
 test('a tunnel carries either direction to its end, whichever ends first', async () => {
   const bytes = randomBytes(2_000_000);
-  const server = createTcpServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket)).listen(
-    0,
-    '127.0.0.1',
-  );
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket));
+  const port = await listeningPort(server);
   const { proxy } = await started((_, res) => void res.end());
   const { socket } = await connectTo(proxy.url, `127.0.0.1:${port}`);
-  const echoed = bodyOf(socket as unknown as IncomingMessage);
+  const echoed = buffer(socket);
   socket.end(bytes);
   expect((await echoed).equals(bytes)).toBe(true);
 });
@@ -359,13 +356,13 @@ test('http:// goes straight too, and to a covered base through the control plane
   });
   const headers = { ...authorizationIn(one.proxy.url), authorization: 'own' };
   const answer = await askPlain(one, `http://127.0.0.1:${outside}/a?b='`, headers);
-  expect((await bodyOf(answer)).toString()).toBe('straight');
+  expect((await buffer(answer)).toString()).toBe('straight');
   expect(seen).toEqual([["/a?b='", 'own', undefined]]);
   const covered = await askPlain(one, 'http://plain.covered.test:8080/base/x?y');
-  expect((await bodyOf(covered)).toString()).toBe('covered /api/proxy/http/x?y');
+  expect((await buffer(covered)).toString()).toBe('covered /api/proxy/http/x?y');
   const { socket } = await connectTo(one.proxy.url, 'plain.covered.test:8080');
   const tunnelled = await ask(socket, '/base/z');
-  expect((await bodyOf(tunnelled.answer)).toString()).toBe('covered /api/proxy/http/z');
+  expect((await buffer(tunnelled.answer)).toString()).toBe('covered /api/proxy/http/z');
 });
 
 test('it connects no one to itself', async () => {
@@ -417,7 +414,7 @@ test.each(['', 'no port', 'a:1/b', 'u@a:1', 'a:99999', 'a\\b:1', ':1'])(
 
 test('a header block above 48 KiB is refused with 431, and one below it travels', async () => {
   const server = createServer({ maxHeaderSize: 64 * 1024 }, (_, res) => void res.end());
-  const one = await started(await listening(server));
+  const one = await started(await listeningPort(server));
   for (const [bytes, expected] of [
     [40_000, 200],
     [50_000, 431],
@@ -437,10 +434,8 @@ test('a client that reads nothing until it has sent its whole body is answered a
         socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
       });
     onTestFinished(() => void socket.destroy());
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const one = await started((server.address() as { port: number }).port);
+  });
+  const one = await started(await listeningPort(server));
   const body = Buffer.alloc(30_000_000);
   for (const [path, status] of [
     ['/v3/a', 413],
@@ -457,7 +452,7 @@ test('a client that reads nothing until it has sent its whole body is answered a
 test('a request for an https:// address without CONNECT is served for covered hosts, and refused for others', async () => {
   const one = await started((req, res) => void res.end(`${req.url} ${req.headers.authorization}`));
   const covered = await askPlain(one, 'https://api.covered.test/v3/a?b');
-  expect((await bodyOf(covered)).toString()).toBe('/api/proxy/http/a?b Bearer mcp_key');
+  expect((await buffer(covered)).toString()).toBe('/api/proxy/http/a?b Bearer mcp_key');
   for (const url of ['https://other.test/', 'https://api.covered.test:80/v3']) {
     const answer = await askPlain(one, url);
     expect([answer.statusCode, (await jsonOf(answer))['code']]).toEqual([400, 'TUNNEL_REQUIRED']);
@@ -501,7 +496,7 @@ test('a program may leave at any time, also while its host is being connected', 
     socket.resetAndDestroy();
   };
   await Promise.all(Array.from({ length: 60 }, leave));
-  expect((await bodyOf(await askPlain(one, `http://localhost:${port}/`))).toString()).toBe('straight');
+  expect((await buffer(await askPlain(one, `http://localhost:${port}/`))).toString()).toBe('straight');
 });
 
 test('connections without the password take no place of those with it', async () => {

@@ -8,7 +8,7 @@ import { mustRun } from '@svault/test-kit/run-program';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SECRET } from './covered-api.ts';
-import { type Programs, type Ran, programs, pythonOfPrograms, shown } from './programs.ts';
+import { type Programs, expectSuccess, programs, pythonOfPrograms, shown } from './programs.ts';
 
 // Private registries, which want their token for the index and for each file.
 
@@ -24,9 +24,6 @@ const contents = (folder: string): Readonly<Record<string, string>> =>
       .map(({ parentPath, name }) => join(parentPath, name))
       .map((path) => [path.slice(folder.length), readFileSync(path, 'latin1')]),
   );
-
-const expectSuccess = ({ code, out, err }: Ran): void =>
-  expect({ code, shown: code === 0 ? '' : `${out.toString()}${err}` }).toEqual({ code: 0, shown: '' });
 
 describe('npm', () => {
   const TARBALL = '/@acme/tools/-/tools-1.0.0.tgz';

@@ -9,6 +9,7 @@ import { tempDir } from '@svault/test-kit/temp-dir';
 import { expect } from 'vitest';
 import { BIN } from '../command-line.ts';
 import { type CoveredApi, SECRET, coveredApi } from './covered-api.ts';
+import { holdersOf } from './processes.ts';
 
 /** How a program gets at the API: with the credential itself, by the proxy's base URL, or in `svault run`. */
 type Way = 'direct' | 'base' | 'run';
@@ -130,24 +131,6 @@ export async function programs({
   };
 }
 
-/** Command lines, and environments of this user's, that hold a text. */
-function holdersOf(text: string): readonly { readonly pid: number; readonly where: string }[] {
-  if (process.platform !== 'linux') return [];
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) =>
-      ['cmdline', 'environ'].map((file) => ({ pid: Number(pid), where: `/proc/${pid}/${file}` })),
-    )
-    .filter(({ where }) => {
-      try {
-        return readFileSync(where).includes(text);
-      } catch {
-        // It has ended, or is another user's.
-        return false;
-      }
-    });
-}
-
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
@@ -167,6 +150,9 @@ export function shown(page: string, begins: string, replaced: Readonly<Record<st
   }
   return text;
 }
+
+export const expectSuccess = ({ code, out, err }: Ran): void =>
+  expect({ code, shown: code === 0 ? '' : `${out.toString()}${err}` }).toEqual({ code: 0, shown: '' });
 
 /** Python with the programs of requirements.txt. @returns its interpreter */
 export const pythonOfPrograms = (): Promise<string> =>

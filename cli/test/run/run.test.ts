@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BIN, type Outcome } from '../command-line.ts';
 import { type CoveredApi, SECRET, coveredApi } from './covered-api.ts';
+import { holdersOf } from './processes.ts';
 
 let api: CoveredApi;
 /** Where svault makes the folder of a run. */
@@ -41,10 +42,7 @@ describe('a command', () => {
     const { code, out, err } = await run(
       inModule(get(`${api.origin}/user?secret=query`, { authorization: 'Bearer svault-placeholder' })),
     );
-    expect({ code, out }).toEqual({
-      code: 0,
-      out: 'hello 200'.replace(/(hello) (200)/, '$2 $1 /user?secret=query\n'),
-    });
+    expect({ code, out }).toEqual({ code: 0, out: '200 hello /user?secret=query\n' });
     expect(err).toBe('svault run: 1 request to 127.0.0.1 with the credential api\n');
     expect(api.authorizations).toEqual([`Bearer ${SECRET}`]);
   });
@@ -249,22 +247,8 @@ const isListening = (port: number): Promise<boolean> =>
     const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false));
     socket.once('connect', () => socket.destroy());
   });
-/** Command lines of all processes that hold a text. */
-const processesWith = (text: string): readonly string[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      try {
-        const { uid } = statSync(`/proc/${pid}`);
-        const own = uid === process.getuid?.();
-        return [`cmdline`, ...(own ? ['environ'] : [])].map((file) =>
-          readFileSync(`/proc/${pid}/${file}`, 'utf8'),
-        );
-      } catch {
-        return [];
-      }
-    })
-    .filter((held) => held.includes(text));
+/** Shells that remove the folder of a run. */
+const watchers = () => holdersOf(folders).filter(({ held }) => held.startsWith('/bin/sh'));
 
 describe.runIf(process.platform === 'linux')('nothing is left behind', () => {
   test('by signals, which go on to the command', async () => {
@@ -276,7 +260,7 @@ describe.runIf(process.platform === 'linux')('nothing is left behind', () => {
     }
     expect(await ended).toEqual([7, null]);
     expect([existsSync(file), await isListening(port)]).toEqual([false, false]);
-    await expect.poll(() => processesWith(folders).filter((each) => each.startsWith('/bin/sh'))).toEqual([]);
+    await expect.poll(watchers).toEqual([]);
   });
 
   test('by kill -9 of svault, which ends the command too', async () => {
@@ -287,7 +271,7 @@ describe.runIf(process.platform === 'linux')('nothing is left behind', () => {
     await expect.poll(() => existsSync(file)).toBe(false);
     await expect.poll(() => readdirSync(folders)).toEqual([]);
     expect(await isListening(port)).toBe(false);
-    await expect.poll(() => processesWith(folders).filter((each) => each.startsWith('/bin/sh'))).toEqual([]);
+    await expect.poll(watchers).toEqual([]);
   });
 
   test('nor does the secret, the agent’s key or the proxy’s key stand in a process or a log', async () => {
@@ -298,8 +282,8 @@ describe.runIf(process.platform === 'linux')('nothing is left behind', () => {
       .then((proxy) =>
         api.people.pair.admin.call<{ key: string }>('POST', `/api/proxies/${proxy?.id}/reveal-key`),
       );
-    expect(processesWith(SECRET)).toEqual([]);
-    expect(processesWith(key)).toEqual([]);
+    expect(holdersOf(SECRET)).toEqual([]);
+    expect(holdersOf(key)).toEqual([]);
     expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(api.agent.key);
     const ended = once(svault, 'exit');
     svault.kill('SIGTERM');

@@ -1,29 +1,16 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type RequestListener, type Server, createServer, request } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
 import { type TLSSocket, connect as connectTls } from 'node:tls';
 import { onTestFinished } from 'vitest';
 
-/** A server that listens until the test ends. @returns its port */
-export async function listening(server: Server | ReturnType<typeof createServer>): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-export const serving = (listener: RequestListener): Promise<number> => listening(createServer(listener));
-
-/** Proxy-Authorization for an address that has user and password. */
+/** Proxy-Authorization for a URL with user and password. */
 export const authorizationIn = (proxyUrl: string): Record<string, string> => {
   const { username, password } = new URL(proxyUrl);
   return { 'proxy-authorization': `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 };
 
-/** What a CONNECT comes to. */
+/** Sends a CONNECT. */
 export async function connectTo(
   proxyUrl: string,
   authority: string,
@@ -37,7 +24,7 @@ export async function connectTo(
   return { status: answer.statusCode ?? 0, answer, socket };
 }
 
-/** A TLS connection through the proxy, checked as a program would check it. */
+/** Opens a TLS connection through the proxy, with the certificate checks of a program. */
 export async function tlsThrough(
   proxyUrl: string,
   authority: string,
@@ -58,16 +45,10 @@ interface Asked {
   readonly body?: Uint8Array;
 }
 
-/** A request on a connection; the answer's body is not read yet. */
+/** Sends a request on a connection; the answer's body is not read yet. */
 export async function ask(socket: Socket, path: string, { method = 'GET', headers = {}, body }: Asked = {}) {
   const call = request({ createConnection: () => socket, path, method, headers });
   call.end(body);
   const [answer] = (await once(call, 'response')) as [IncomingMessage];
   return { call, answer, status: answer.statusCode, headers: answer.headers };
-}
-
-export async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

@@ -2,7 +2,8 @@ import type { ApiClient } from '../../api/api-client.ts';
 import { PROXY } from '../../api/resources.ts';
 import type { Invocation } from '../../invocation.ts';
 import { say } from '../../output/say.ts';
-import { keyOfProxy, newProxy, proxySchema } from '../proxies/actions.ts';
+import { newProxy, proxySchema } from '../proxies/actions.ts';
+import { keyOfProxy } from '../proxies/key.ts';
 import { type Item, firstFree } from './known.ts';
 import { type Rewritable, rewriteConfig } from './rewrite-config.ts';
 
@@ -24,7 +25,7 @@ export async function leadToProxy(
   backups: Map<string, string>,
 ): Promise<void> {
   const { name, key } = await proxyFor(client, item);
-  // At the address that was signed in to, not at one that the answer names.
+  // The address of the login, not one that the answer names.
   const url = `${client.login.context.baseUrl}/api/proxy/mcp`;
   const backup = await rewriteConfig(item, { url, key, backups });
   say(

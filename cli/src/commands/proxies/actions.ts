@@ -12,6 +12,7 @@ import { confirm } from '../../secret-input/ask.ts';
 import { PROXY } from '../../api/resources.ts';
 import { proxyWarning } from '../tokens/usability.ts';
 import { type PrintedResource, editing, listing, removing, showing } from '../resource-commands.ts';
+import { keyOfProxy, proxyKeySchema } from './key.ts';
 
 export const proxySchema = z.looseObject({
   id: z.string(),
@@ -54,18 +55,12 @@ const PROXIES: PrintedResource<z.infer<typeof proxySchema>> = {
       { title: 'agent', of: ({ agentId = '' }) => agentId, wide: true },
       {
         title: 'headers',
-        of: ({ headerTemplates = {} }) =>
-          Object.entries(headerTemplates)
-            .map(([name, value]) => `${name}: ${value}`)
-            .join('\n'),
+        of: ({ headerTemplates }) => templateLines(headerTemplates, ': '),
         wide: true,
       },
       {
         title: 'query',
-        of: ({ queryTemplates = {} }) =>
-          Object.entries(queryTemplates)
-            .map(([name, value]) => `${name}=${value}`)
-            .join('\n'),
+        of: ({ queryTemplates }) => templateLines(queryTemplates, '='),
         wide: true,
       },
       {
@@ -77,7 +72,9 @@ const PROXIES: PrintedResource<z.infer<typeof proxySchema>> = {
       {
         title: 'signed for',
         of: ({ upstreamAuthType, region = '', service = '' }) =>
-          upstreamAuthType === 'aws_sigv4' ? `AWS ${[region, service].join(' ').trim()}`.trim() : '',
+          upstreamAuthType === 'aws_sigv4'
+            ? ['AWS', region, service].filter((each) => each !== '').join(' ')
+            : '',
         wide: true,
       },
       { title: 'address', of: ({ address }) => address, wide: true },
@@ -94,6 +91,11 @@ const PROXIES: PrintedResource<z.infer<typeof proxySchema>> = {
     none: 'there are no proxies yet: svault proxies create --name NAME --upstream-url URL --service SERVICE',
   }),
 };
+
+const templateLines = (templates: Readonly<Record<string, string>> = {}, separator: string): string =>
+  Object.entries(templates)
+    .map(([name, value]) => name + separator + value)
+    .join('\n');
 
 /** `proxies list` */
 export const listProxies = listing(PROXIES);
@@ -118,11 +120,10 @@ interface ProxyOptions {
   readonly awsService?: string;
 }
 
-/** The usual headers again, no query and no agent any more: null at the API. */
-const NO_HEADERS = ['default'];
-const NO_QUERY = ['none'];
+/** Option values that reset a setting: null in the API. */
+const USUAL_HEADERS = 'default';
+const NO_QUERY = 'none';
 const NO_AGENT = 'none';
-/** What the host of the upstream tells. */
 const FROM_HOST = 'host';
 
 const AUTH_TYPES = { token: 'Token', 'sv-session': 'sv_session', 'aws-sigv4': 'aws_sigv4' } as const;
@@ -131,24 +132,23 @@ async function settingsFrom(
   client: ApiClient,
   { name, upstreamUrl, service, allowMissing, agent, header, query, followRedirects, ...scope }: ProxyOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const isUsual = header?.join() === NO_HEADERS.join();
   return given({
     name,
     upstreamUrl,
     serviceName: service === undefined ? undefined : serviceNameFrom(service),
     allowMissing: service === undefined ? undefined : allowMissing,
     agentId: agent === undefined || agent === NO_AGENT ? undefined : (await agentReferred(client, agent)).id,
-    headerTemplates: header === undefined || isUsual ? undefined : headersIn(header),
-    queryTemplates: query === undefined || isNone(query) ? undefined : parametersIn(query),
+    headerTemplates: header === undefined || isOnly(header, USUAL_HEADERS) ? undefined : headersIn(header),
+    queryTemplates: query === undefined || isOnly(query, NO_QUERY) ? undefined : parametersIn(query),
     redirects: followRedirects === true ? 'follow-without-credential' : undefined,
     region: scope.region === FROM_HOST ? undefined : scope.region,
     service: scope.awsService === FROM_HOST ? undefined : scope.awsService,
   });
 }
 
-const isNone = (query: readonly string[] | undefined): boolean => query?.join() === NO_QUERY.join();
+const isOnly = (texts: readonly string[] | undefined, value: string): boolean => texts?.join() === value;
 
-/** @throws Failure usage; what stands in a parameter is not repeated */
+/** @throws Failure usage, without the parameter's text */
 function parametersIn(texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     texts.map((text) => {
@@ -159,7 +159,7 @@ function parametersIn(texts: readonly string[]): Readonly<Record<string, string>
   );
 }
 
-/** @throws Failure usage; what stands in a header is not repeated */
+/** @throws Failure usage, without the header's text */
 function headersIn(texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     texts.map((text) => {
@@ -177,7 +177,7 @@ const USES = { mcp: 'for MCP clients at', http: 'with the base URL' } as const;
 export const newProxy = (client: ApiClient, body: object): Promise<z.infer<typeof madeSchema>> =>
   client.change({ method: 'POST', path: PROXY.path, body, schema: madeSchema });
 
-const madeSchema = z.looseObject({ proxy: proxySchema, key: z.string().regex(/^mcp_[!-~]+$/) });
+const madeSchema = z.looseObject({ proxy: proxySchema, ...proxyKeySchema.shape });
 
 /** `proxies create` */
 export const createProxy: Run<
@@ -208,20 +208,14 @@ export const editProxy = editing(
   async (options: ProxyOptions, _, { client }) => ({
     ...(await settingsFrom(client, options)),
     ...(options.agent === NO_AGENT && { agentId: null }),
-    ...(options.header?.join() === NO_HEADERS.join() && { headerTemplates: null }),
-    ...(isNone(options.query) && { queryTemplates: null }),
+    ...(isOnly(options.header, USUAL_HEADERS) && { headerTemplates: null }),
+    ...(isOnly(options.query, NO_QUERY) && { queryTemplates: null }),
     ...(options.followRedirects === false && { redirects: null }),
     ...(options.region === FROM_HOST && { region: null }),
     ...(options.awsService === FROM_HOST && { service: null }),
   }),
   proxyWarning,
 );
-
-/** The key of a proxy that is there; the log records that it was shown. */
-export const keyOfProxy = (client: ApiClient, id: string): Promise<z.infer<typeof keySchema>> =>
-  client.change({ method: 'POST', path: `${pathOf(PROXY, id)}/reveal-key`, schema: keySchema });
-
-const keySchema = z.looseObject({ key: z.string() });
 
 /** `proxies reveal-key PROXY` */
 export const revealProxyKey: Run<[string]> = async (invocation, [reference]) => {

@@ -19,27 +19,27 @@ import {
 } from 'asn1js';
 import ipaddr from 'ipaddr.js';
 
-/** A certificate with its key, as `node:tls` takes them. */
+/** A certificate and its private key as PEM, for `node:tls`. */
 export interface Leaf {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Signs certificates for the hosts that it was made for. Its key is in this process alone. */
+/** Signs certificates for the hosts that it was made for. Its private key never leaves this process. */
 export interface CertificateAuthority {
   readonly pem: string;
   leafFor(hostname: string): Promise<Leaf>;
 }
 
-/** No common name: GnuTLS takes that of a certificate for a host’s name, which the constraints exclude. */
+/** An organization, not a common name: GnuTLS takes that for a host name, which the constraints exclude. */
 const SUBJECT = 'svault run';
 const DAY_MS = 24 * 60 * 60_000;
-/** Longer than a command runs that nobody looks after. */
+/** Longer than any unattended command runs. */
 const VALID_MS = 30 * DAY_MS;
 const SERIAL_BYTES = 16;
-/** As many as SHA-1 has, which some programs expect. */
+/** The length of a SHA-1 digest, which some programs expect. */
 const KEY_ID_BYTES = 20;
-/** Class of tags that mean something within their structure. */
+/** The context-specific tag class. */
 const CONTEXT = 3;
 const OIDS = {
   organization: '2.5.4.10',
@@ -61,8 +61,8 @@ const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
 /**
- * Makes a certificate authority in memory (RFC 5280). Programs that trust it take nothing from it but certificates of these hosts
- * and names below them (section 4.2.1.10).
+ * Makes a certificate authority in memory (RFC 5280). Clients that trust it accept its certificates for these hosts and their
+ * subdomains only (section 4.2.1.10).
  * @param hostnames names and IP addresses
  */
 export async function createCertificateAuthority(
@@ -113,11 +113,11 @@ const newKeys = () => promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
 
 const spkiOf = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 
-/** Section 4.2.1.2 leaves the method open; it has to tell keys apart and nothing more. */
+/** Section 4.2.1.2 allows any method that makes it unique. */
 const keyIdentifier = (key: KeyObject): Buffer =>
   hash('sha256', spkiOf(key), 'buffer').subarray(0, KEY_ID_BYTES);
 
-/** Positive, in as many bytes as it has (section 4.1.2.2). */
+/** Positive, in the fewest bytes (section 4.1.2.2). */
 function serialNumber(): Integer {
   const bytes = randomBytes(SERIAL_BYTES);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
@@ -137,17 +137,13 @@ const nameOf = (organization: string): Sequence =>
     }),
   );
 
-const extension = (oid: string, value: BaseBlock): Sequence =>
-  sequence(new ObjectIdentifier({ value: oid }), new OctetString({ valueHex: value.toBER() }));
+const extension = (oid: string, value: BaseBlock, ...flags: Asn1Boolean[]): Sequence =>
+  sequence(new ObjectIdentifier({ value: oid }), ...flags, new OctetString({ valueHex: value.toBER() }));
 
 const critical = (oid: string, value: BaseBlock): Sequence =>
-  sequence(
-    new ObjectIdentifier({ value: oid }),
-    new Asn1Boolean({ value: true }),
-    new OctetString({ valueHex: value.toBER() }),
-  );
+  extension(oid, value, new Asn1Boolean({ value: true }));
 
-/** A kind of name that none of them is of is excluded as a whole: what is not constrained is allowed. */
+/** Excludes a type of name entirely if no host has it: types without constraints are unrestricted. */
 function constraintsTo(hostnames: readonly string[]): Sequence {
   const addresses = hostnames.filter((name) => isIP(name) !== 0);
   const permitted = hostnames.map((name) => (isIP(name) === 0 ? generalName(name) : exactly(name)));
@@ -165,7 +161,7 @@ const generalName = (hostname: string): Primitive =>
     ? primitive(DNS_NAME, Buffer.from(hostname, 'latin1'))
     : primitive(IP_ADDRESS, addressBytes(hostname));
 
-/** A range of one address: it, and a mask (section 4.2.1.10). */
+/** A range of one address: the address and its mask (section 4.2.1.10). */
 function exactly(address: string): Primitive {
   const bytes = addressBytes(address);
   return primitive(IP_ADDRESS, Buffer.concat([bytes, Buffer.alloc(bytes.length, 0xff)]));

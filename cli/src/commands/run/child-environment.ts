@@ -5,7 +5,7 @@ import { systemRoots } from './trust-store.ts';
 
 type Environment = Invocation['env'];
 
-/** Each replaces what its program trusts, so their files hold that too. */
+/** Each replaces the roots that its program trusts, so their files contain those too. */
 const BUNDLES = [
   'SSL_CERT_FILE',
   'REQUESTS_CA_BUNDLE',
@@ -13,7 +13,7 @@ const BUNDLES = [
   'GIT_SSL_CAINFO',
   'AWS_CA_BUNDLE',
 ] as const;
-/** Of programs that read those above, unless their own is set. */
+/** Variables of programs that otherwise read one of those above. */
 const BUNDLES_WHERE_SET = [
   'PIP_CERT',
   'NPM_CONFIG_CAFILE',
@@ -22,16 +22,16 @@ const BUNDLES_WHERE_SET = [
   'HTTPLIB2_CA_CERTS',
   'NIX_SSL_CERT_FILE',
 ] as const;
-/** Each adds to what its program trusts. */
+/** Each adds to the roots that its program trusts. */
 const ADDITIONS = ['NODE_EXTRA_CA_CERTS', 'DENO_CERT'] as const;
 const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy'] as const;
-/** Hosts that would go past the local proxy. */
+/** Hosts that would bypass the local proxy. */
 const EXCEPTIONS = ['NO_PROXY', 'no_proxy'] as const;
 
 /**
- * The variables of the command: those of svault, without its own.
- * @param options.write keeps a file for the time of the run. @returns its path
- * @throws Failure usage for a bundle that a variable names and that cannot be read
+ * The environment of the command: that of svault without SVAULT_ variables, with the local proxy and its authority.
+ * @param options.write writes a file that is removed after the run. @returns its path
+ * @throws Failure usage if a bundle that a variable names cannot be read
  */
 export function childEnvironment(
   env: Environment,
@@ -53,20 +53,17 @@ export function childEnvironment(
     files.set(base, path);
     return path;
   };
-  const bundle = (name: string): readonly [string, string] => {
-    const { [name]: named = '' } = env;
-    return [
-      name,
-      named === '' ? withAuthority('system', systemRoots) : withAuthority(named, () => bundleAt(name, named)),
-    ];
-  };
-  const addition = (name: string): readonly [string, string] => {
-    const { [name]: named = '' } = env;
-    return [
-      name,
-      named === '' ? withAuthority('nothing', () => '') : withAuthority(named, () => bundleAt(name, named)),
-    ];
-  };
+  /** Names a variable's file with the authority added. @param base what is extended where the variable is not set */
+  const extending =
+    (base: string, text: () => string) =>
+    (name: string): readonly [string, string] => {
+      const { [name]: named = '' } = env;
+      return [
+        name,
+        named === '' ? withAuthority(base, text) : withAuthority(named, () => bundleAt(name, named)),
+      ];
+    };
+  const bundle = extending('system', systemRoots);
   return {
     ...Object.fromEntries(own),
     ...Object.fromEntries(PROXIES.map((name) => [name, proxyUrl])),
@@ -74,12 +71,12 @@ export function childEnvironment(
     NODE_USE_ENV_PROXY: '1',
     ...Object.fromEntries(BUNDLES.map(bundle)),
     ...Object.fromEntries(BUNDLES_WHERE_SET.filter((name) => (env[name] ?? '') !== '').map(bundle)),
-    ...Object.fromEntries(ADDITIONS.map(addition)),
+    ...Object.fromEntries(ADDITIONS.map(extending('nothing', () => ''))),
     ...Object.fromEntries(placeholders.map((name) => [name, placeholderOf(name)])),
   };
 }
 
-/** Visibly no credential, also where a program shows its first characters alone. */
+/** Recognizable as no credential even where a program shows only its first characters. */
 const placeholderOf = (name: string): string =>
   `svault-placeholder-${name.toLowerCase().replaceAll('_', '-')}`;
 

@@ -1,4 +1,4 @@
-/** An HTTP proxy at the control plane that the command's requests may go through. */
+/** An HTTP proxy of the control plane that the command may use. */
 export interface UsableProxy {
   readonly name: string;
   /** The base URL of the API. */
@@ -9,11 +9,11 @@ export interface UsableProxy {
   readonly key: string;
 }
 
-/** What a proxy covers of a host. */
+/** The part of a host that a proxy covers. */
 export interface Route extends UsableProxy {
   /** The base without its trailing slash. */
   readonly base: string;
-  /** Its path; '' for the whole host. */
+  /** The path of the base; '' for the whole host. */
   readonly path: string;
 }
 
@@ -27,7 +27,7 @@ export interface CoveredHost {
   readonly routes: readonly [Route, ...Route[]];
 }
 
-/** `name:port`, as CONNECT has it; IPv6 without brackets. */
+/** The target of a CONNECT (RFC 9110 section 9.3.6); IPv6 addresses without brackets. */
 export interface Authority {
   readonly hostname: string;
   readonly port: number;
@@ -39,28 +39,31 @@ export const authorityText = ({ hostname, port }: Authority): string =>
   `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
 
 /**
- * The host and port of a CONNECT, in the form that URLs have.
- * @param scheme of an address, whose port may be missing
- * @returns undefined where it is neither
+ * Parses the host and port of a CONNECT, or those of a URL; the host is normalized as in URLs.
+ * @param scheme of the URL, whose port is optional
+ * @returns undefined for anything else
  */
 export function authorityFrom(text: string, scheme?: CoveredHost['scheme']): Authority | undefined {
   if (!/^[^\s/?#@\\]+$/.test(text) || (scheme === undefined && !/:\d+$/.test(text))) return undefined;
   const url = URL.parse(`${scheme ?? 'http'}://${text}`);
-  return url === null ? undefined : authorityOf(url, DEFAULT_PORTS[scheme ?? 'http']);
+  return url === null ? undefined : authorityOf(url);
 }
 
-const authorityOf = ({ hostname, port }: URL, defaultPort: number): Authority => ({
-  hostname: hostname.replaceAll(/^\[|\]$/g, ''),
-  port: port === '' ? defaultPort : Number(port),
+/** @param url http: or https: */
+export const authorityOf = (url: URL): Authority => ({
+  hostname: url.hostname.replaceAll(/^\[|\]$/g, ''),
+  port: url.port === '' ? DEFAULT_PORTS[schemeOf(url)] : Number(url.port),
 });
 
-/** The hosts that these proxies cover, by `authorityText`. Two of them never have the same base. */
+export const schemeOf = ({ protocol }: URL): CoveredHost['scheme'] =>
+  protocol === 'https:' ? 'https' : 'http';
+
+/** The hosts that these proxies cover, by `authorityText`. @param proxies no two with the same base */
 export function coveredHosts(proxies: readonly UsableProxy[]): ReadonlyMap<string, CoveredHost> {
   const hosts = new Map<string, CoveredHost>();
   for (const proxy of proxies) {
     const url = new URL(proxy.upstreamUrl);
-    const scheme = url.protocol === 'https:' ? 'https' : 'http';
-    const authority = authorityOf(url, DEFAULT_PORTS[scheme]);
+    const authority = authorityOf(url);
     const path = url.pathname.replace(/\/+$/, '');
     const route = { ...proxy, base: url.origin + path, path };
     const name = authorityText(authority);
@@ -68,11 +71,11 @@ export function coveredHosts(proxies: readonly UsableProxy[]): ReadonlyMap<strin
     const [longest = route, ...others] = [...routes, route].toSorted(
       (one, other) => other.path.length - one.path.length,
     );
-    hosts.set(name, { scheme, ...authority, routes: [longest, ...others] });
+    hosts.set(name, { scheme: schemeOf(url), ...authority, routes: [longest, ...others] });
   }
   return hosts;
 }
 
-/** The proxy that a request target is below of. @param target path and query, as they were sent */
+/** The route whose path contains a request target. @param target path and query, as sent */
 export const routeOf = ({ routes }: CoveredHost, target: string): Route | undefined =>
   routes.find(({ path }) => target.startsWith(path) && /^(?:$|[/?])/.test(target.slice(path.length)));

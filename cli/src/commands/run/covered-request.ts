@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, type ServerResponse, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { type CoveredHost, type Route, routeOf } from './covered-hosts.ts';
+import { type CoveredHost, authorityOf, routeOf, schemeOf } from './covered-hosts.ts';
 import { withValues, withoutHopByHop } from './field-lines.ts';
 import { type Refusal, REASONS, sendRefusal } from './refusal.ts';
 import { sendOn, sentOn } from './send-on.ts';
@@ -9,7 +9,7 @@ import type { Tally } from './tally.ts';
 const MAX_SOCKETS = 256;
 const PROXY_PATH = '/api/proxy/http';
 
-/** What the control plane does not take from the command: the key of the proxy stands for all of it. */
+/** Fields that the control plane does not accept from the command: the key of the proxy replaces them. */
 const NOT_SENT: ReadonlySet<string> = new Set([
   'host',
   'authorization',
@@ -18,7 +18,7 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'expect',
   'cookie',
 ]);
-/** Answers name the proxy's address there, which the command does not know. */
+/** Fields of answers that name the proxy's address, which the command does not know. */
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
 
 /** Sends the requests for covered hosts to the control plane, each with the key of its proxy. */
@@ -34,29 +34,27 @@ export function createCoveredRequests(options: {
 }): CoveredRequests {
   const { tally } = options;
   const base = new URL(options.baseUrl);
-  const isSecure = base.protocol === 'https:';
+  const isSecure = schemeOf(base) === 'https';
   const agent = new (isSecure ? TlsAgent : Agent)({ keepAlive: true, maxSockets: MAX_SOCKETS });
-  const place = {
-    agent,
-    host: base.hostname.replaceAll(/^\[|\]$/g, ''),
-    port: base.port === '' ? (isSecure ? 443 : 80) : Number(base.port),
-  };
+  const { hostname, port } = authorityOf(base);
   const root = base.pathname.replace(/\/+$/, '') + PROXY_PATH;
 
   return {
     send: (host, req, res) => {
-      const { url: target = '' } = req;
+      const refuse = (refusal: Refusal): void => {
+        tally.refused(host.hostname, REASONS[refusal.code]);
+        sendRefusal(res, refusal);
+      };
+      const { url: target = '', headers: sent } = req;
+      // A client that offers HTTP/2 on the same connection continues without it (RFC 9110 section 7.8).
+      if (sent.upgrade !== undefined && !/^h2c$/i.test(sent.upgrade)) return refuse(UPGRADE_NOT_SUPPORTED);
       const route = routeOf(host, target);
-      const refusal = refusalOf(host, req, route);
-      if (route === undefined || refusal !== undefined) {
-        tally.refused(host.hostname, REASONS[refusal?.code ?? 'PATH_NOT_COVERED']);
-        return sendRefusal(res, refusal ?? NOT_BELOW(host));
-      }
+      if (route === undefined) return refuse(pathNotCovered(host));
       tally.called(host.hostname, route.serviceName ?? route.name);
       const headers = ['Host', base.host, 'Authorization', `Bearer ${route.key}`, ...sentOn(req, NOT_SENT)];
       sendOn(req, res, {
         open: isSecure ? tlsRequest : request,
-        options: { ...place, path: root + target.slice(route.path.length) },
+        options: { agent, host: hostname, port, path: root + target.slice(route.path.length) },
         headers,
         answered: (answer) => {
           noteDenial(answer, host, tally);
@@ -64,36 +62,26 @@ export function createCoveredRequests(options: {
             value.replaceAll(route.address, route.base),
           );
         },
-        failed: () => {
-          tally.refused(host.hostname, REASONS.CONTROL_PLANE_UNREACHABLE);
-          sendRefusal(res, {
-            status: 502,
-            code: 'CONTROL_PLANE_UNREACHABLE',
-            error: `The control plane at ${base.host} cannot be reached. Run svault whoami to see why.`,
-          });
-        },
+        failed: () => refuse(controlPlaneUnreachable(base.host)),
       });
     },
     close: () => agent.destroy(),
   };
 }
 
-function refusalOf(
-  host: CoveredHost,
-  { headers }: IncomingMessage,
-  route: Route | undefined,
-): Refusal | undefined {
-  // A client that would speak HTTP/2 on the same connection goes on without (RFC 9110 section 7.8).
-  if (headers.upgrade !== undefined && !/^h2c$/i.test(headers.upgrade))
-    return {
-      status: 501,
-      code: 'UPGRADE_NOT_SUPPORTED',
-      error: 'An HTTP proxy of svault takes no upgrade, such as to WebSocket.',
-    };
-  return route === undefined ? NOT_BELOW(host) : undefined;
-}
+const UPGRADE_NOT_SUPPORTED: Refusal = {
+  status: 501,
+  code: 'UPGRADE_NOT_SUPPORTED',
+  error: 'An HTTP proxy of svault takes no upgrade, such as to WebSocket.',
+};
 
-const NOT_BELOW = ({ routes }: CoveredHost): Refusal => ({
+const controlPlaneUnreachable = (host: string): Refusal => ({
+  status: 502,
+  code: 'CONTROL_PLANE_UNREACHABLE',
+  error: `The control plane at ${host} cannot be reached. Run svault whoami to see why.`,
+});
+
+const pathNotCovered = ({ routes }: CoveredHost): Refusal => ({
   status: 403,
   code: 'PATH_NOT_COVERED',
   error: `No proxy of this run covers this path, only what is below ${routes.map(({ base }) => base).join(', ')}. Run svault proxies create --kind http for another one.`,
@@ -101,7 +89,7 @@ const NOT_BELOW = ({ routes }: CoveredHost): Refusal => ({
 
 const MAX_DENIAL_BYTES = 16 * 1024;
 
-/** Counts a denial by svault, whose body repeats the request id of the header: no upstream knows it beforehand. */
+/** Counts a denial by svault. Its body repeats the request id of the header, which no upstream can know in advance. */
 function noteDenial(answer: IncomingMessage, { hostname }: CoveredHost, tally: Tally): void {
   const { statusCode = 0, headers } = answer;
   const requestId = headers['x-request-id'];

@@ -1,7 +1,7 @@
-/** Header lines as Node gives and takes them: name, value, name, value, … */
+/** Header lines in the form of Node's `rawHeaders`: name, value, name, value, … */
 export type FieldLines = readonly string[];
 
-/** RFC 9110 section 7.6.1: for one connection alone. */
+/** Fields of a single connection (RFC 9110 section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',

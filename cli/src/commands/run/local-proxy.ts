@@ -11,21 +11,21 @@ import { REASONS, type Refusal, UNAUTHENTICATED, endWith, refuseConnect, sendRef
 import { createStraightConnections } from './straight.ts';
 import type { Tally } from './tally.ts';
 
-/** A forward proxy on this machine (RFC 9110 section 3.7), for those who know its password. */
+/** A forward proxy on the loopback interface (RFC 9110 section 3.7) that requires a password. */
 export interface LocalProxy {
-  /** With user and password, as HTTPS_PROXY has it. */
+  /** With user and password, for HTTPS_PROXY. */
   readonly url: string;
-  /** Breaks off what is under way. */
+  /** Closes all connections, those with requests in progress too. */
   close(): Promise<void>;
 }
 
-/** Of connections that have not shown the password: the oldest makes room, so that no other user keeps the program out. */
+/** Connections without the password; above it the oldest is closed, so that no other user can lock the program out. */
 const MAX_STRANGERS = 100;
-/** More than a program opens, and few enough for a process's descriptors, of which each may take two. */
+/** More than a program opens; each may take two of the process's file descriptors. */
 const MAX_CONNECTIONS = 500;
-/** As much as the webhook takes (PROTOCOL.md section 5.8), with what is not sent on. */
+/** What the webhook accepts (PROTOCOL.md section 5.8), and the fields that are not forwarded. */
 const MAX_HEADER_BYTES = 48 * 1024;
-/** A program may keep a connection for this long between two requests; servers close theirs later than Node’s 5 seconds. */
+/** Most servers keep an idle connection for longer than Node’s default of 5 seconds, and programs rely on it. */
 const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 const HANDSHAKE_TIMEOUT_MS = 30_000;
@@ -36,7 +36,7 @@ const BOUNDS = {
   maxHeaderSize: MAX_HEADER_BYTES,
   headersTimeout: HEADERS_TIMEOUT_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
-  // A body may take as long as its sender wants, as without this proxy.
+  // A body may take any time, as without this proxy.
   requestTimeout: 0,
 } as const;
 
@@ -86,12 +86,12 @@ export async function startLocalProxy(options: {
       });
     const host = hosts.get(authorityText(target));
     const origin = path.startsWith('/') ? path : `/${path}`;
-    // Some clients ask a proxy for https:// addresses too. Nothing of this leaves the machine without TLS.
+    // Some clients send https:// URLs in absolute form too; the request leaves this machine over TLS only.
     if (host?.scheme === scheme) {
       req.url = origin;
       return covered.send(host, req, res);
     }
-    // Here it would be svault that verifies the host, and not the program.
+    // svault would have to verify the host's certificate in place of the program.
     if (scheme === 'https') {
       tally.refused(target.hostname, REASONS.TUNNEL_REQUIRED);
       return sendRefusal(res, NO_TUNNEL);
@@ -150,7 +150,7 @@ const NO_TUNNEL: Refusal = {
     'This client asks its proxy for an https:// address without CONNECT, which works for covered hosts alone. Newer versions of it may use CONNECT.',
 };
 
-/** Compares in a time that says nothing about the password (RFC 7617). */
+/** Compares the Basic credentials (RFC 7617) in constant time. */
 function createPasswordCheck(password: string): (req: IncomingMessage) => boolean {
   const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer');
   const expected = digestOf(Buffer.from(`${USER}:${password}`).toString('base64'));
@@ -160,21 +160,21 @@ function createPasswordCheck(password: string): (req: IncomingMessage) => boolea
   };
 }
 
-/** What speaks HTTP/1.1 within a tunnel to a covered host: behind TLS that ends here, or without. */
+/** The HTTP/1.1 server at the end of a tunnel to a covered host; terminates TLS for an https one. */
 async function createInnerServer(
   { scheme, hostname }: CoveredHost,
   authority: CertificateAuthority,
   listener: RequestListener,
 ): Promise<Server> {
-  if (scheme === 'http') return createServer(BOUNDS, listener).on('clientError', refuseUnreadable);
   const options = { ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
-  return createTlsServer({ ...BOUNDS, ...options, ...(await authority.leafFor(hostname)) }, listener).on(
-    'clientError',
-    refuseUnreadable,
-  );
+  const server: Server =
+    scheme === 'http'
+      ? createServer(BOUNDS, listener)
+      : createTlsServer({ ...BOUNDS, ...options, ...(await authority.leafFor(hostname)) }, listener);
+  return server.on('clientError', refuseUnreadable);
 }
 
-/** As Node does, but not before it is sent: behind TLS it would be lost. */
+/** Answers as Node does, but closes the socket only after the answer is sent: over TLS it would be lost. */
 function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';

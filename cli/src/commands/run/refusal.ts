@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** What the local proxy answers where it does not send a request on. */
+/** The local proxy's answer to a request that it does not forward. */
 export interface Refusal {
   readonly status: number;
   readonly code: keyof typeof REASONS;
   readonly error: string;
 }
 
-/** By code: the status, and the reason as the summary has it. */
+/** The reason that the summary gives, by code. */
 export const REASONS = {
   INVALID_REQUEST: 'not a request that a proxy takes',
   PROXY_AUTHENTICATION_REQUIRED: 'without the password of this run',
@@ -34,7 +34,7 @@ const bodyOf = ({ error, code }: Refusal): string => JSON.stringify({ error, cod
 
 export function sendRefusal(res: ServerResponse, refusal: Refusal): void {
   const body = bodyOf(refusal);
-  // The rest of a body is taken all the same: a client that could not send it would not read why. Not of strangers.
+  // The rest of the body is read: a client that cannot send it would not read the answer. 407 closes the connection.
   res.req.resume();
   res.writeHead(refusal.status, {
     'content-type': 'application/json',
@@ -44,7 +44,7 @@ export function sendRefusal(res: ServerResponse, refusal: Refusal): void {
   res.end(body);
 }
 
-/** For a CONNECT, which has no response to write. */
+/** For a CONNECT, for which Node has no response object. */
 export function refuseConnect(socket: Duplex, refusal: Refusal): void {
   const body = bodyOf(refusal);
   const challenge = refusal.status === 407 ? `Proxy-Authenticate: ${CHALLENGE}\r\n` : '';
@@ -54,10 +54,10 @@ export function refuseConnect(socket: Duplex, refusal: Refusal): void {
   );
 }
 
-/** Until then the other side can read the answer, which its own bytes would cut off. */
+/** Time in which the other side can read the answer; a reset for its unread bytes would discard it. */
 const LINGER_MS = 2_000;
 
-/** Writes a last answer. The other side may leave its half open for ever, and the socket is closed all the same. */
+/** Writes a last answer and closes the socket soon after, even if the other side keeps its half open. */
 export function endWith(socket: Duplex, answer: string): void {
   socket.end(answer);
   socket.resume();

@@ -6,18 +6,18 @@ import { failed } from '../../failure.ts';
 import { isOfNobodyElse } from '../../private-cache-folder.ts';
 import { systemReason } from '../../system-reason.ts';
 
-/** Files of one run, which are gone after it, however svault ends. */
+/** Files of one run, removed after it however svault ends. */
 export interface RunFolder {
   /** @returns the path */
   write(name: string, text: string): string;
-  /** Has the command ended too where svault is killed. */
+  /** Has the command ended too if svault is killed. */
   watch(pid: number): void;
   remove(): void;
 }
 
 /**
- * Reads its input to the end, which comes when svault ends, and then removes the folder and ends the process that the last line
- * names: with SIGTERM, and five seconds later with SIGKILL. Signals of the terminal do not reach it.
+ * Reads its input until svault ends, then removes the folder and ends the process whose id is on the last line: with SIGTERM,
+ * and five seconds later with SIGKILL. Signals of the terminal do not reach it.
  */
 const WATCHER = `
 trap '' HUP INT QUIT TERM
@@ -33,13 +33,13 @@ done
 kill -KILL "$pid"`;
 
 /**
- * Makes a folder that only this user may read, and starts what removes it.
- * @throws Failure failed where it cannot be made, or another user could put one with other certificates in its place
+ * Makes a folder that only this user can read, and starts the process that removes it.
+ * @throws Failure failed if it cannot be made, or if another user could replace it and its certificates
  */
 export function makeRunFolder(): RunFolder {
   const path = newFolderIn(tmpdir());
   const watcher = spawn('/bin/sh', ['-c', WATCHER, 'svault-run', path], {
-    // A session of its own.
+    // In a new session.
     detached: true,
     env: { PATH: '/usr/bin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -64,7 +64,7 @@ export function makeRunFolder(): RunFolder {
 
 function newFolderIn(parent: string): string {
   try {
-    // Windows has no such owners.
+    // Windows has no numeric owners.
     if (process.getuid === undefined || isOfNobodyElse(statSync(parent)))
       return mkdtempSync(join(parent, 'svault-run-'));
   } catch (error) {

@@ -17,14 +17,14 @@ interface RunOptions {
   readonly quiet?: true;
 }
 
-/** `run -- COMMAND …`: what it starts goes through a proxy of this machine, which ends with it. */
+/** `run -- COMMAND …`: runs a command behind a local proxy, which ends with it. */
 export const run: Run<[readonly string[]], RunOptions> = async (
   invocation,
   [[command = '', ...args]],
   { proxy = [], placeholder = [], only = false, quiet = false },
 ) => {
   checkVariables(placeholder);
-  // Takes as long as the control plane does.
+  // Loads while the control plane answers.
   const loading = import('./certificate-authority.ts');
   const { client, proxies } = await usableProxies(invocation, proxy);
   const hosts = coveredHosts(proxies);
@@ -57,7 +57,7 @@ export const run: Run<[readonly string[]], RunOptions> = async (
 };
 
 function sumUp(invocation: Invocation, lines: readonly string[]): void {
-  // All there is to see of a program that does not know the variables.
+  // The only sign of a program that ignores the variables.
   const all = lines.length > 0 ? lines : ['no request came through the local proxy'];
   for (const line of all) say(invocation, `svault run: ${line}`);
 }

@@ -4,16 +4,16 @@ import { type FieldLines, withoutHopByHop } from './field-lines.ts';
 
 interface Onward {
   readonly open: typeof request;
-  /** Where to, without headers. */
+  /** The target, without headers. */
   readonly options: RequestOptions;
   readonly headers: FieldLines;
-  /** The header lines of the answer as the client gets them. */
+  /** @returns the header lines that the client gets */
   readonly answered: (answer: IncomingMessage) => FieldLines;
-  /** There is no answer. */
+  /** The request failed before an answer. */
   readonly failed: (error: Error) => void;
 }
 
-/** Sends a request on and its answer back, both as they come in: each side waits for the slower one. */
+/** Forwards a request and its answer as streams, with backpressure in both directions. */
 export function sendOn(req: IncomingMessage, res: ServerResponse, onward: Onward): void {
   const { open, options, headers, answered, failed } = onward;
   const { method = 'GET' } = req;
@@ -23,12 +23,12 @@ export function sendOn(req: IncomingMessage, res: ServerResponse, onward: Onward
     call.once('response', (answer) => {
       const lines = answered(answer);
       res.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', [...lines]);
-      // Where the answer breaks off, so does what the client gets.
+      // An answer that is cut off is cut off for the client too.
       pipeline(answer, res, () => undefined);
     });
     call.once('error', (error: NodeJS.ErrnoException) => {
       if (res.headersSent || res.destroyed) return void res.destroy();
-      // A kept connection that the other side had just closed. Nothing was answered, and a request without a body is still whole.
+      // The server had just closed the idle connection: nothing was answered, and a request without a body can be sent again.
       const isStale = call.reusedSocket && error.code === 'ECONNRESET' && !isSecond;
       if (isStale && framing.length === 0 && IDEMPOTENT.has(method)) send(true).end();
       else failed(error);
@@ -36,7 +36,7 @@ export function sendOn(req: IncomingMessage, res: ServerResponse, onward: Onward
     res.once('close', () => {
       if (!res.writableFinished) call.destroy();
     });
-    // Where the answer came before the end of the body: a client that reads nothing until it has sent all of it would wait for ever.
+    // The answer may precede the end of the body; a client that reads only after sending all of it would wait forever.
     call.once('close', () => {
       req.unpipe(call);
       req.resume();
@@ -48,19 +48,17 @@ export function sendOn(req: IncomingMessage, res: ServerResponse, onward: Onward
   else req.pipe(call);
 }
 
-/** RFC 9110 section 9.2.2, of those that have no body. */
+/** RFC 9110 section 9.2.2; methods without a body. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 
-/** How the length of the body is told; nothing where there is none (RFC 9112 section 6.3). */
+/** Header lines that frame the body; none without a body (RFC 9112 section 6.3). */
 function framingOf({ method = '', headers }: IncomingMessage): FieldLines {
   if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked'];
   if (headers['content-length'] !== undefined) return ['Content-Length', headers['content-length']];
-  // Node would announce a chunked one.
+  // Without it Node would send a chunked body.
   return ['POST', 'PUT', 'PATCH'].includes(method) ? ['Content-Length', '0'] : [];
 }
 
-const LENGTH: ReadonlySet<string> = new Set(['content-length']);
-
-/** The header lines of a request to send on, without those that tell the length of its body. */
-export const sentOn = ({ rawHeaders }: IncomingMessage, dropped: ReadonlySet<string> = LENGTH): string[] =>
-  withoutHopByHop(rawHeaders, new Set([...dropped, ...LENGTH]));
+/** The header lines of a request to forward, without its framing. @param dropped further names, in lower case */
+export const sentOn = ({ rawHeaders }: IncomingMessage, dropped: Iterable<string> = []): string[] =>
+  withoutHopByHop(rawHeaders, new Set(['content-length', ...dropped]));

@@ -11,13 +11,13 @@ const CONNECT_TIMEOUT_MS = 30_000;
 
 /** Connects hosts that no proxy covers. */
 export interface StraightConnections {
-  /** A tunnel, whose bytes stay as they are. @param head of them, what came with the CONNECT */
+  /** Opens a tunnel, which passes bytes unchanged. @param head bytes that arrived with the CONNECT */
   tunnel(authority: Authority, client: Duplex, head: Buffer): void;
-  /** A request without TLS. @param path with the query, as it was sent */
+  /** Forwards a request without TLS. @param path with the query, as sent */
   send(authority: Authority, path: string, req: IncomingMessage, res: ServerResponse): void;
 }
 
-/** @param options.only deny all of them. @param options.ownPort of the local proxy, which connects no one to itself */
+/** @param options.only deny all of them. @param options.ownPort of the local proxy, to which it opens no connection */
 export function createStraightConnections(options: {
   readonly only: boolean;
   readonly ownPort: () => number;
@@ -25,11 +25,11 @@ export function createStraightConnections(options: {
 }): StraightConnections {
   const { only, ownPort, tally } = options;
 
-  /** @returns why not, or undefined once it is connected */
+  /** Waits for the connection. @returns undefined, or why it is refused */
   async function connected(socket: Socket, authority: Authority): Promise<Refusal | undefined> {
     try {
       await new Promise<void>((resolve, reject) => {
-        // It stays: a later error must not go unheard.
+        // The listener stays: a later error without one would end the process.
         socket.on('error', reject).once('connect', resolve);
         socket.setTimeout(CONNECT_TIMEOUT_MS, () => reject(new Error('timeout')));
       });
@@ -44,11 +44,12 @@ export function createStraightConnections(options: {
 
   return {
     tunnel: (authority, client, head) => {
-      if (only) {
-        tally.refused(authority.hostname, REASONS.HOST_NOT_COVERED);
-        return refuseConnect(client, notCovered(authority));
-      }
       const { hostname: host, port } = authority;
+      const refuse = (refusal: Refusal): void => {
+        tally.refused(host, REASONS[refusal.code]);
+        refuseConnect(client, refusal);
+      };
+      if (only) return refuse(notCovered(authority));
       const server = connect({ host, port, allowHalfOpen: true, noDelay: true });
       const abandon = (): void => void server.destroy();
       client.once('close', abandon);
@@ -56,8 +57,7 @@ export function createStraightConnections(options: {
         if (refusal !== undefined) {
           client.off('close', abandon);
           abandon();
-          tally.refused(host, REASONS[refusal.code]);
-          return refuseConnect(client, refusal);
+          return refuse(refusal);
         }
         tally.straight(host);
         server.once('error', () => client.destroy());
@@ -74,7 +74,7 @@ export function createStraightConnections(options: {
       };
       if (only) return refuse(notCovered(authority));
       const socket = connect({ host, port, noDelay: true });
-      // Also before there is a call that would hear of it.
+      // The client may leave before the request is sent, too.
       res.once('close', () => socket.destroy());
       void connected(socket, authority).then((refusal) => {
         if (refusal !== undefined) {

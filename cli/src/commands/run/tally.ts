@@ -1,15 +1,15 @@
-/** What became of the requests of a run, by host. Nothing else of a request is kept. */
+/** Counts the requests of a run by host and outcome; keeps nothing else of them. */
 export interface Tally {
-  /** A request that went to the control plane, for the host of a proxy. */
+  /** A request for a covered host that was sent to the control plane. */
   called(host: string, credential: string): void;
-  /** A connection, or a request without TLS, that went straight to its host. */
+  /** A connection, or a request without TLS, that was forwarded to its host. */
   straight(host: string): void;
   refused(host: string, why: string): void;
-  /** One line for each host and what became of it; none where nothing was called. */
+  /** One line for each host and outcome; none without requests. */
   lines(): readonly string[];
 }
 
-/** A program that calls more is summed up in one line. */
+/** Further hosts share one line. */
 const MAX_LINES = 100;
 
 export function createTally(): Tally {
@@ -24,14 +24,12 @@ export function createTally(): Tally {
     straight: (host) => count(groups.straight, `straight to ${host}`),
     refused: (host, why) => count(groups.refused, `to ${host} refused: ${why}`, 'to other hosts refused'),
     lines: () => [
-      ...linesOf(groups.called, requests),
-      ...linesOf(groups.straight, (times) => (times === 1 ? '1 connection' : `${times} connections`)),
-      ...linesOf(groups.refused, requests),
+      ...linesOf(groups.called, 'request'),
+      ...linesOf(groups.straight, 'connection'),
+      ...linesOf(groups.refused, 'request'),
     ],
   };
 }
 
-const requests = (times: number): string => (times === 1 ? '1 request' : `${times} requests`);
-
-const linesOf = (group: ReadonlyMap<string, number>, counted: (times: number) => string): readonly string[] =>
-  [...group].map(([text, times]) => `${counted(times)} ${text}`);
+const linesOf = (group: ReadonlyMap<string, number>, unit: string): readonly string[] =>
+  [...group].map(([text, times]) => `${times} ${times === 1 ? unit : `${unit}s`} ${text}`);

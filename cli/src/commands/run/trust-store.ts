@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import tls from 'node:tls';
 
-/** Where systems keep the certificates that they trust: Debian and Alpine, Fedora, openSUSE, older Red Hat. */
+/** Trust stores of Debian and Alpine, Fedora, openSUSE, older Red Hat, and others. */
 const SYSTEM_FILES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
@@ -10,9 +10,9 @@ const SYSTEM_FILES = [
   '/etc/ssl/cert.pem',
 ] as const;
 
-/** The certificates that programs of this system trust, as PEM; those of Node where it names none. */
+/** The root certificates of this system as PEM, or those of Node if it has none. */
 export function systemRoots(platform: NodeJS.Platform = process.platform): string {
-  // The file of macOS does not have what its keychains add.
+  // The file of macOS lacks the certificates in its keychains.
   const file = platform === 'darwin' ? undefined : SYSTEM_FILES.find((each) => existsSync(each));
   if (file !== undefined) return readFileSync(file, 'utf8');
   const system = 'getCACertificates' in tls ? tls.getCACertificates('system') : [];

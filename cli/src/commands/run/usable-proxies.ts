@@ -6,6 +6,7 @@ import { Failure, usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { unique } from '../../one-by-one.ts';
 import { listed } from '../../output/plain-line.ts';
+import { keyOfProxy, proxyKeySchema } from '../proxies/key.ts';
 import type { UsableProxy } from './covered-hosts.ts';
 
 const proxySchema = z.looseObject({
@@ -15,14 +16,13 @@ const proxySchema = z.looseObject({
   upstreamUrl: z.url({ protocol: /^https?$/ }),
   serviceName: z.string().optional(),
 });
-const keySchema = z.looseObject({ key: z.string().regex(/^mcp_[!-~]+$/) });
-const ownSchema = z.object({ items: z.array(z.intersection(proxySchema, keySchema)) });
+const ownSchema = z.object({ items: z.array(z.intersection(proxySchema, proxyKeySchema)) });
 
 const CREATE = 'svault proxies create --kind http --name NAME --upstream-url URL --service SERVICE';
 
 /**
  * The HTTP proxies that a run goes through: those of the agent that is signed in, or those that `--proxy` names.
- * @throws Failure usage where none is named and nobody but a person is signed in; notFound where there is none
+ * @throws Failure usage if a person names none, or two have the same upstream; notFound if there is none
  */
 export async function usableProxies(
   invocation: Invocation,
@@ -66,15 +66,13 @@ async function ofPerson(client: ApiClient, named: readonly string[]): Promise<re
       throw usage(
         `${proxy.name} is a proxy of an MCP server, and svault run goes through HTTP proxies: ${CREATE}`,
       );
-    const { key } = await client.change({
-      ...{ method: 'POST', path: `${pathOf(PROXY, id)}/reveal-key`, schema: keySchema },
-    });
+    const { key } = await keyOfProxy(client, id);
     proxies.push({ ...proxy, key });
   }
   return proxies;
 }
 
-/** Which of two proxies a request would mean, nobody could tell. */
+/** Bases that several proxies share, so that a request would be ambiguous. */
 function sharedBases(
   proxies: readonly UsableProxy[],
 ): readonly { readonly base: string; readonly names: readonly string[] }[] {
