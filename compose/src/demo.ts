@@ -15,7 +15,7 @@ import { type Pair, startPair } from './pair.ts';
 const words = process.argv.slice(2);
 const keep = words[0] === '--keep';
 if (words.length > Number(keep)) {
-  process.stderr.write('Usage: npm run demo             every path once; leaves nothing behind\n');
+  process.stderr.write('Usage: npm run demo             the main paths once; leaves nothing behind\n');
   process.stderr.write('       npm run demo -- --keep   then stay up with a filled account, until Ctrl-C\n');
   process.exit(2);
 }
