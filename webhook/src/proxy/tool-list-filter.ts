@@ -7,8 +7,8 @@ import { createParser } from 'eventsource-parser';
 
 type ShowsTool = (name: string) => boolean;
 
-/** A list of tools, or an event, beyond this is not handed on. */
-const MAX_CHARACTERS = 8 * 1024 * 1024;
+/** A list of tools beyond this many bytes, or an event beyond as many characters, is not handed on. */
+const MAX_LENGTH = 8 * 1024 * 1024;
 
 /**
  * Leaves the tools that a client may not call out of what an upstream lists (PROTOCOL.md RUL-14), in JSON and in event
@@ -31,8 +31,8 @@ function fieldOf({ fields }: AnswerHead, name: string): string {
   return fields.find(([each]) => each === name)?.[1] ?? '';
 }
 
-/** Takes a piece of text, or undefined for the end, and gives what can be passed on. @throws Error */
-type Rewrite = (text: string | undefined) => string;
+/** Takes a piece of the answer, or undefined for the end, and gives what can be passed on. @throws Error */
+type Rewrite = (chunk: Buffer | undefined) => string;
 
 const unreadable: Rewrite = () => {
   throw new Error('the upstream compressed its answer');
@@ -40,15 +40,14 @@ const unreadable: Rewrite = () => {
 
 /** Passes on what `rewrite` gives, at the pace of the taker, which ends and is destroyed with it. */
 function rewriting(taker: Writable, rewrite: Rewrite): Writable {
-  const decoder = new StringDecoder('utf8');
   const filter = new Writable({
     write: (chunk: Buffer, _encoding, done) =>
       passOn(done, () => {
-        const text = rewrite(decoder.write(chunk));
+        const text = rewrite(chunk);
         if (text === '' || taker.write(text)) done();
         else taker.once('drain', () => done());
       }),
-    final: (done) => passOn(done, () => taker.end(rewrite(decoder.end()) + rewrite(undefined), () => done())),
+    final: (done) => passOn(done, () => taker.end(rewrite(undefined), () => done())),
     destroy: (error, done) => {
       if (!taker.writableFinished) taker.destroy();
       done(error);
@@ -69,25 +68,24 @@ function passOn(done: (error: Error) => void, pass: () => void): void {
 }
 
 function jsonRewriter(shows: ShowsTool): Rewrite {
-  const pieces: string[] = [];
-  let characters = 0;
-  return (text) => {
-    if (text !== undefined) {
-      pieces.push(text);
-      characters += text.length;
-      if (characters > MAX_CHARACTERS) throw new Error('the list of tools is too long');
-      return '';
-    }
-    return characters === 0 ? '' : withoutHidden(pieces.join(''), shows);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return (chunk) => {
+    if (chunk === undefined) return bytes === 0 ? '' : withoutHidden(Buffer.concat(chunks).toString(), shows);
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_LENGTH) throw new Error('the list of tools is too long');
+    return '';
   };
 }
 
 /** Events are written anew; what a reader of them ignores is left out. */
 function eventRewriter(shows: ShowsTool): Rewrite {
+  const decoder = new StringDecoder('utf8');
   let passed = '';
   let tooLong = false;
   const parser = createParser({
-    maxBufferSize: MAX_CHARACTERS,
+    maxBufferSize: MAX_LENGTH,
     onId: (id) => (passed += `id: ${id}\n`),
     onEvent: ({ event, data }) => {
       const lines = (MAY_LIST_TOOLS.test(data) ? withoutHidden(data, shows) : data).split('\n');
@@ -98,9 +96,9 @@ function eventRewriter(shows: ShowsTool): Rewrite {
     onRetry: (ms) => (passed += `retry: ${ms}\n`),
     onError: ({ type }) => (tooLong ||= type === 'max-buffer-size-exceeded'),
   });
-  return (text) => {
+  return (chunk) => {
     passed = '';
-    parser.feed(text ?? '');
+    parser.feed(chunk === undefined ? decoder.end() : decoder.write(chunk));
     if (tooLong) throw new Error('an event is too long');
     return passed;
   };
