@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { CommandEnded, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
@@ -24,12 +25,13 @@ export const run: Run<[readonly string[]], RunOptions> = async (
   { proxy = [], placeholder = [], only = false, quiet = false },
 ) => {
   checkVariables(placeholder);
-  // Loads while the control plane answers.
-  const loading = import('./certificate-authority.ts');
-  const { client, proxies } = await usableProxies(invocation, proxy);
+  const [{ client, proxies }, { createCertificateAuthority }] = await Promise.all([
+    usableProxies(invocation, proxy),
+    // Once the request is out, so that it loads while the control plane answers.
+    immediate().then(() => import('./certificate-authority.ts')),
+  ]);
   const hosts = coveredHosts(proxies);
   const secure = [...hosts.values()].filter(({ scheme }) => scheme === 'https');
-  const { createCertificateAuthority } = await loading;
   const authority = await createCertificateAuthority(secure.map(({ hostname }) => hostname));
   const tally = createTally();
   const { baseUrl } = client.login.context;
