@@ -4,6 +4,7 @@ import { randomToken, timeOfToken, timeOrderedToken } from './bytes.ts';
 /** Prefixes of ids, one for each kind of resource. */
 export type IdPrefix =
   | 'agt'
+  | 'apr'
   | 'prx'
   | 'prv'
   | 'pol'
@@ -18,7 +19,9 @@ export type IdPrefix =
   | 'clr'
   | 'ocl'
   | 'req'
-  | 'whk';
+  | 'whk'
+  | 'nch'
+  | 'apv';
 
 /** An id that says what it names; ids of different kinds do not mix. */
 export type Id<P extends IdPrefix> = `${P}_${string}` & { readonly __brand: P };

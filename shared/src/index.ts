@@ -10,6 +10,8 @@ export {
   toHex,
   utf8,
 } from './bytes.ts';
+export { approvalChallenge, approvalText } from './approval-text.ts';
+export type { ApprovalDecision, ApprovalFacts, ApprovalOperation, ApprovalScope } from './approval-text.ts';
 export { awsScope } from './aws-scope.ts';
 export type { AwsScope } from './aws-scope.ts';
 export type { AwsRequestProblem } from './aws-request.ts';
@@ -94,3 +96,5 @@ export { TICKET_REFUSAL_REASONS, TicketRefused } from './tickets/ticket-refused.
 export type { TicketRefusalReason } from './tickets/ticket-refused.ts';
 export { verifyTicket } from './tickets/verify.ts';
 export type { TicketPolicy } from './tickets/verify.ts';
+export { bodyText, lookalikesIn, visibleLine, visibleText } from './untrusted-text.ts';
+export type { Lookalikes } from './untrusted-text.ts';

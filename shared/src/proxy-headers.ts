@@ -1,4 +1,3 @@
-import { toBase64, utf8 } from './bytes.ts';
 import type { HeaderPairs } from './signing/message.ts';
 
 /** PROTOCOL.md section 5.6: what travels of an agent's request; nothing else does. */
@@ -191,8 +190,8 @@ export const markedNames = (templates: Readonly<Record<string, string>>): string
 
 /** Replaces each marker by the credential, in one pass: markers inside the credential stay. */
 export function fillMarkers(value: string, token: string): string {
-  // By a function, since `$&` in a replacement text would mean the marker itself.
+  // By a function, since `$&` in a replacement text would mean the marker itself. By no import: the console has this file.
   return value.replaceAll(MARKER, (_marker, user: string | undefined) =>
-    user === undefined ? token : toBase64(utf8(`${user}:${token}`)),
+    user === undefined ? token : Buffer.from(`${user}:${token}`).toString('base64'),
   );
 }

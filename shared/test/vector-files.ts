@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ApprovalDecision, ApprovalFacts, ApprovalScope } from '@svault/shared';
 import type { RequestDenial, RequestRule } from '@svault/shared/request-rules';
 
 /** What a vector expects: `reason` is one of our closed lists, for the log; outside all refusals look alike. */
@@ -74,6 +75,30 @@ export interface RequestRulesVector {
   readonly reason?: RequestDenial;
 }
 
+export interface ApprovalVectors {
+  readonly requests: readonly {
+    readonly name: string;
+    readonly kind: 'http' | 'mcp';
+    readonly method: string;
+    readonly fields: ReadonlyArray<readonly [string, string]>;
+    readonly body: string;
+    readonly bodyDigest?: string;
+    readonly digest?: string;
+    readonly handshake?: true;
+    /** In the place of a digest. */
+    readonly reason?: RequestDenial;
+  }[];
+  readonly decisions: readonly {
+    readonly name: string;
+    readonly facts: ApprovalFacts;
+    readonly text: string;
+    readonly decision: ApprovalDecision;
+    readonly scope: ApprovalScope;
+    /** base64url */
+    readonly challenge: string;
+  }[];
+}
+
 export interface Published {
   readonly 'rfc9421-b.2.5': {
     readonly key: string;
@@ -100,6 +125,7 @@ export const ticketVectors = vectorsOf<TicketVector>('tickets.json');
 export const sealedVectors = vectorsOf<SealedVector>('sealed.json');
 export const recipientVectors = vectorsOf<RecipientVector>('recipients.json');
 export const requestRulesVectors = vectorsOf<RequestRulesVector>('request-rules.json');
+export const approvalVectors = read('approvals.json') as ApprovalVectors;
 export const published = read('published.json') as Published;
 
 /** By name, for tests that are about one vector. */

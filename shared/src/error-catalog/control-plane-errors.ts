@@ -12,6 +12,14 @@ export const CONTROL_PLANE_ERRORS = {
     meaning: 'The agent is suspended or deleted, so nothing that it asks is answered.',
     remedy: 'An admin resumes a suspended one: svault agents resume NAME. A deleted one stays deleted.',
   },
+  APPROVAL_REQUIRED: {
+    statuses: [403],
+    mcpTool: true,
+    meaning:
+      'The credential was stored with an approval: a person has to decide on this very use, with a passkey.',
+    remedy:
+      'A person opens the address in approval.url and decides there; then ask again, the same thing, or ask with wait.',
+  },
   AUDIT_UNAVAILABLE: {
     statuses: [503],
     meaning: 'The access could not be recorded, and nothing is given out without a record.',
@@ -220,6 +228,7 @@ export const CONTROL_PLANE_ERRORS = {
   },
   WEBHOOK_UNAVAILABLE: {
     statuses: [503, 502],
+    mcpTool: true,
     meaning:
       'The webhook does not answer, or its answers cost more than one account may cost. A proxy says it with 502, everything else with 503.',
     remedy:

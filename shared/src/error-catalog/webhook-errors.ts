@@ -43,6 +43,13 @@ export const WEBHOOK_ERRORS = {
     remedy:
       'A proxy-only credential is used through a proxy; a sealed one is fetched with a key it was sealed for.',
   },
+  APPROVAL_REQUIRED: {
+    statuses: [403],
+    meaning:
+      'The credential was stored so that a person approves each use of it, and nobody has approved this one.',
+    remedy:
+      'Open the address in approval.url, decide there with a passkey, and send the very same request again. An approval holds for 15 minutes and is used up by one use.',
+  },
   ORIGIN_NOT_ALLOWED: {
     statuses: [403],
     meaning: 'A web page of another origin than the bound service tried to store a credential.',

@@ -36,6 +36,7 @@ describe('decide', () => {
     expect(rules.decide(request({ target: '/files/a/b?c' }))).toEqual({ allowed: true, path: '/files/**' });
     expect(rules.decide(callOf('get_issue', { repo: 7 }))).toEqual({
       allowed: true,
+      isMcp: true,
       path: '/mcp',
       tool: 'get_issue',
     });

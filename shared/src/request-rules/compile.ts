@@ -1,7 +1,15 @@
 import { spellingsOf } from '../allowed-hosts.ts';
 import { AmbiguousRequest, type RequestDenial } from './request-denial.ts';
 import type { HttpRequest } from './http-request.ts';
-import { CALL_TOOL, LIST_TOOLS, type McpMessage, pointerTokens, valueAt } from './mcp-message.ts';
+import {
+  CALL_TOOL,
+  LIST_TOOLS,
+  type McpMessage,
+  WITHOUT_MESSAGE,
+  isHandshake,
+  pointerTokens,
+  valueAt,
+} from './mcp-message.ts';
 import { ReadOnce } from './read-once.ts';
 import { type PathPattern, matchesPath, pathPattern, readPath } from './request-path.ts';
 import type { RequestRule } from './rules-schema.ts';
@@ -14,6 +22,8 @@ export type RequestVerdict =
       readonly path: string;
       /** That the request calls. */
       readonly tool?: string;
+      /** By a rule for MCP. */
+      readonly isMcp?: true;
       /** The answer may list tools, of which only those that {@link RequestRules.toolsShownAt} says may be handed on. */
       readonly listsTools?: true;
     }
@@ -30,11 +40,6 @@ export interface RequestRules {
   /** Whether some call of a tool is allowed at an endpoint, by the tool's name. @throws Error for a target that is denied */
   toolsShownAt(endpoint: Pick<HttpRequest, 'origin' | 'target'>): (name: string) => boolean;
 }
-
-/** Pass with any rule for tools or MCP methods: without them no client gets as far as a call. */
-const HANDSHAKE = ['initialize', 'server/discover', 'ping', 'notifications/*', LIST_TOOLS];
-/** Where a rule is for MCP: the stream of what the server sends, and the end of a session. */
-const WITHOUT_MESSAGE: ReadonlySet<string> = new Set(['GET', 'DELETE']);
 
 /** Names of tools have 128 at most (MCP 2025-11-25, Tools, "Tool Names"), but nothing holds a caller to that. */
 const MAX_LOGGED_CHARACTERS = 256;
@@ -107,7 +112,7 @@ function decide({ http, mcp }: CompiledRules, request: HttpRequest): RequestVerd
     const path = pathOf(rule, destination);
     if (path === undefined) continue;
     if (WITHOUT_MESSAGE.has(method) && body.byteLength === 0)
-      return { allowed: true, path, listsTools: true };
+      return { allowed: true, path, isMcp: true, listsTools: true };
     if (method !== 'POST') return NOT_ALLOWED;
     message ??= reading.message;
     // Behind a match as well, so that the order of the rules does not decide whether an ambiguity is met.
@@ -116,7 +121,7 @@ function decide({ http, mcp }: CompiledRules, request: HttpRequest): RequestVerd
   const called = message?.kind === 'tool' && { tool: message.name.slice(0, MAX_LOGGED_CHARACTERS) };
   if (match === undefined) return { ...NOT_ALLOWED, ...called };
   const lists = message?.kind === 'request' && message.method === LIST_TOOLS && { listsTools: true as const };
-  return { allowed: true, path: match, ...called, ...lists };
+  return { allowed: true, path: match, isMcp: true, ...called, ...lists };
 }
 
 type RuleOf<Member extends string> = Extract<RequestRule, Readonly<Record<Member, unknown>>>;
@@ -127,7 +132,8 @@ const httpRule = (rule: RuleOf<'methods'>): HttpRule => ({
 });
 
 function mcpRule(rule: RuleOf<'tools'> | RuleOf<'mcp'>): McpRule {
-  const allowsMcp = anyOf([...HANDSHAKE, ...('mcp' in rule ? rule.mcp : [])]);
+  const isNamed = anyOf('mcp' in rule ? rule.mcp : []);
+  const allowsMcp: Matches = (method) => isHandshake(method) || isNamed(method);
   const named = 'tools' in rule ? rule.tools : [];
   const tools = allowsMcp(CALL_TOOL) ? ['*'] : named;
   return {

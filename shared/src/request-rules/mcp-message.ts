@@ -15,6 +15,13 @@ export type McpMessage =
 
 export const CALL_TOOL = 'tools/call';
 export const LIST_TOOLS = 'tools/list';
+/** The stream of what the server sends, and the end of a session. */
+export const WITHOUT_MESSAGE: ReadonlySet<string> = new Set(['GET', 'DELETE']);
+const HANDSHAKE: readonly string[] = ['initialize', 'server/discover', 'ping', LIST_TOOLS];
+
+/** Whether no client gets as far as a call without this method of JSON-RPC (PROTOCOL.md RUL-12). */
+export const isHandshake = (method: string): boolean =>
+  HANDSHAKE.includes(method) || method.startsWith('notifications/');
 const MESSAGE_MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 const PARAMS_MEMBERS = ['name', 'arguments', 'uri', '_meta'];
 const BASE64_VALUE = /^=\?base64\?.*\?=$/i;

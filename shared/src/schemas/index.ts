@@ -25,6 +25,28 @@ export {
   timeSchema,
   versionSchema,
 } from './members.ts';
+export {
+  APPROVAL_LIMITS,
+  APPROVAL_STATUSES,
+  APPROVED_OPERATIONS,
+  approvalAnswerSchema,
+  approvalIdSchema,
+  approvalListAnswerSchema,
+  approvalListSchema,
+  approvalRequestSchema,
+  approvalSettingSchema,
+} from './approvals.ts';
+export type {
+  ApprovalAnswer,
+  ApprovalList,
+  ApprovalListAnswer,
+  ApprovalRequest,
+  ApprovalSetting,
+  ApprovalState,
+  ApprovalStatus,
+  ApprovedOperation,
+  RequestedOperation,
+} from './approvals.ts';
 export { allowedHostFor, isAllowedDestination, isAllowedHost } from '../allowed-hosts.ts';
 export { awsScope } from '../aws-scope.ts';
 export {

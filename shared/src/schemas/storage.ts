@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { byteLength } from '../byte-length.ts';
 import { requestRulesSchema } from '../request-rules/rules-schema.ts';
+import { approvalSettingSchema } from './approvals.ts';
 import { headerTemplatesSchema, outgoingUrlSchema, queryTemplatesSchema } from './destinations.ts';
 import { type Signable, awsSigningSchema, fitsSigning } from './aws-signing.ts';
 import {
@@ -27,6 +28,7 @@ export const tokenMetadataSchema = z.object({
   allowedHeaders: z.array(z.string()),
   allowedQuery: z.array(z.string()).optional(),
   requests: requestRulesSchema.optional(),
+  approval: approvalSettingSchema.optional(),
   /** The record holds no secret. */
   empty: z.boolean(),
   /** The stored refresh token is invalid; the owner must authorise again. */

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { requestRulesSchema } from '../request-rules/rules-schema.ts';
 import { totpMembers } from '../otpauth/otpauth-uri.ts';
 import { isShortSecret } from '../short-secret.ts';
+import { approvalSettingSchema } from './approvals.ts';
 import {
   allowedHeadersSchema,
   allowedHostsSchema,
@@ -39,6 +40,7 @@ const restrictions = {
   /** Parameters of a query that may have the marker. Default: none. */
   allowedQuery: allowedQuerySchema.optional(),
   requests: requestRulesSchema.optional(),
+  approval: approvalSettingSchema.optional(),
   delivery: z.enum(DELIVERY).optional(),
   recipients: z.array(recipientSchema).min(1).max(20).optional(),
   /** A proxy may inject less than 80 bits. Default: false. */
@@ -126,12 +128,21 @@ export type StoreAnswer = z.infer<typeof storeAnswerSchema>;
 const ANY_WITH_REQUESTS =
   'request rules limit what a proxy asks; an agent with a grant still fetches this credential itself, unless its delivery is proxy-only';
 
+const ANY_WITH_APPROVED_PROXIES =
+  'only uses by a proxy are approved; an agent with a grant still fetches this credential itself, unless that is approved too or its delivery is proxy-only';
+
 /** Warnings about a body that is stored nevertheless; for the webhook's answer, and for a client before it stores. */
 export function warningsOf(body: StoreBody): readonly string[] {
   const seed = body.tokenType === 'TOTP' ? totpSeedOf(body)?.seed : undefined;
   const leavesByTicket =
     body.requests !== undefined && (body.delivery ?? 'any') === 'any' && ANY_WITH_REQUESTS;
-  return [seedWarning(seed ?? ''), leavesByTicket || undefined].filter((each) => each !== undefined);
+  const leavesUnapproved =
+    body.approval?.for.includes('credential') === false &&
+    (body.delivery ?? 'any') === 'any' &&
+    ANY_WITH_APPROVED_PROXIES;
+  return [seedWarning(seed ?? ''), leavesByTicket || undefined, leavesUnapproved || undefined].filter(
+    (each) => each !== undefined,
+  );
 }
 
 function hasOneSecretForm(body: z.infer<typeof byTokenType>): boolean {

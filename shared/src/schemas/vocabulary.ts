@@ -24,6 +24,7 @@ export const CAPABILITIES = [
   'request-rules',
   'http-proxy',
   'aws-sigv4',
+  'approvals',
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 
