@@ -5,9 +5,10 @@ import { type AdminClient, createAdminClient } from '@svault/compose/admin-clien
 import { bind, parseRegistrationLink } from '@svault/compose/binding';
 import { controlPlaneConfig } from '@svault/control-plane/config';
 import { type RunningControlPlane, type ServeOptions, startControlPlane } from '@svault/control-plane/serve';
-import { type LogLevel, createLogger } from '@svault/server-kit/logger';
+import { type LogLevel, createLogger, silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, newKey, randomToken } from '@svault/shared';
 import { webhookConfig } from '@svault/webhook/config';
+import { openContext } from '@svault/webhook/context';
 import { type RunningWebhook, startWebhook } from '@svault/webhook/serve';
 import { registrationLinkByPage } from './bind-by-page.ts';
 import { ON_BUSY_MACHINE } from './busy-machine.ts';
@@ -59,6 +60,8 @@ export interface TestPair {
   /** All that one of the two logged so far, across restarts. */
   readonly logOf: (program: ProgramName) => string;
   readonly bind: () => Promise<void>;
+  /** The link that `webhook approver-link` prints. */
+  readonly approverLink: () => Promise<string>;
   readonly stop: (program: ProgramName) => Promise<void>;
   /** @param changes settings of this start alone */
   readonly start: (program: ProgramName, changes?: Readonly<Record<string, string>>) => Promise<void>;
@@ -157,6 +160,14 @@ export async function startPair(options: PairOptions = {}): Promise<TestPair> {
     recorded: tap.recorded,
     logOf: (program) => logs[program].text,
     bind: bindPair,
+    approverLink: async () => {
+      const context = await openContext(webhookConfig(env), { clock: webhookClock(), logger: silentLogger });
+      try {
+        return (await context.approvers.makeLink(undefined)).link;
+      } finally {
+        context.close();
+      }
+    },
     stop,
     start,
     close,

@@ -8,6 +8,8 @@ import { launchChromium } from './chromium.ts';
 /** A desktop, a phone, and the narrowest that WCAG 2.2 asks for (1.4.10). */
 const WIDTHS = [1280, 390, 320];
 const HEIGHT = 800;
+/** Of what the tests start; passkeys need a name. */
+const OWN_HOSTS = ['127.0.0.1', 'localhost'];
 /** More than the focusable elements of any page or dialog that a test goes through by Tab. */
 const MAX_TABS = 10;
 
@@ -21,6 +23,8 @@ export interface PageInTest {
   heading(): Promise<string | null>;
   /** Presses a key that loads a page. */
   press(key: string): Promise<void>;
+  /** A tap by a finger at the middle of it, where it is in sight. */
+  tap(wanted: Locator): Promise<void>;
   /** Presses Tab until this element has the focus. */
   tabTo(wanted: Locator): Promise<void>;
   /**
@@ -51,7 +55,7 @@ export function usePage(...args: readonly string[]): PageInTest {
     });
     own.page.on('pageerror', ({ message }) => own.complaints.push(message));
     own.page.on('request', (request) => {
-      if (new URL(request.url()).hostname !== '127.0.0.1')
+      if (!OWN_HOSTS.includes(new URL(request.url()).hostname))
         own.complaints.push(`a request to ${request.url()}`);
     });
   });
@@ -82,10 +86,22 @@ export function usePage(...args: readonly string[]): PageInTest {
     press: async (key: string) => {
       await Promise.all([own.page.waitForEvent('load'), own.page.keyboard.press(key)]);
     },
+    tap: (wanted: Locator) => tap(own.page, wanted),
     tabTo: (wanted: Locator) => tabTo(own.page, wanted),
     expectGoodToLookAt,
     expectSoundAt,
   });
+}
+
+async function tap(page: Page, wanted: Locator): Promise<void> {
+  const box = await wanted.boundingBox();
+  if (box === null) throw new Error('what is to be tapped is not shown');
+  const cdp = await page.context().newCDPSession(page);
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true });
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await cdp.detach();
 }
 
 async function tabTo(page: Page, wanted: Locator): Promise<void> {

@@ -17,6 +17,8 @@ import { createPages } from './http/pages.ts';
 import { stripPrefix } from './http/signed-message.ts';
 import { createForward } from './proxy/forward.ts';
 import { createCallThroughProxy } from './proxy/proxied-call.ts';
+import { createApprovalPageRoutes } from './routes/approval-pages.ts';
+import { createApprovalRoutes } from './routes/approvals.ts';
 import { createBindRoutes } from './routes/bind.ts';
 import { createCredentialHandler } from './routes/credential.ts';
 import { createExchangeRoute } from './routes/exchange.ts';
@@ -93,12 +95,14 @@ export function createApp(
 
   const storeByTicket = createStoreByTicket(context);
   app.use(createStoreRoute({ ...context, tickets, storeByTicket, quota }));
+  app.use(...createApprovalRoutes({ ...context, receiveRequest, quota, synced: context.commit.synced }));
   app.use(createRefreshNotifyRoute({ receiveRequest, notifyRefresh: refreshing.notify }));
   app.use(createRefreshRoute({ receiveRequest, leases: refreshing.leases }));
   app.use(createHealthRoute({ ...context, receiveRequest }));
   app.use(...createProbeRoutes({ ...context, isLeaving: () => leaving?.aborted === true }));
   const pages = createPages({ webhookUrl, isBound: context.bindFlow.isBound });
   app.use(createBindRoutes({ flow: context.bindFlow, pages, serviceUrl }));
+  app.use(...createApprovalPageRoutes({ ...context, pages, webhookUrl }));
   app.use(createExchangeRoute({ ...context, receiveRequest, webhookUrl }));
   app.use((req) => {
     throw new ApiError(

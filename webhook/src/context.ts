@@ -6,6 +6,11 @@ import { endAfterFailedSync } from '@svault/server-kit/shutdown';
 import { type SqliteDatabase, emptyLog } from '@svault/server-kit/sqlite';
 import type { Clock } from '@svault/shared';
 import { type Egress, type Resolve, createEgress } from '@svault/shared/egress';
+import { createAskApproval } from './approvals/ask.ts';
+import { createDecideApproval } from './approvals/decide.ts';
+import { createApprovers } from './approvals/enrol.ts';
+import { createPasskeys } from './approvals/passkeys.ts';
+import { createApprovedUses } from './approvals/use-approval.ts';
 import { createAuditLog } from './audit/audit-log.ts';
 import { createBindFlow } from './binding/bind-flow.ts';
 import { createBindingCodes } from './binding/binding-codes.ts';
@@ -17,11 +22,13 @@ import { CLAIMED_CAPABILITIES } from './config/program.ts';
 import { createCurrentCredentials } from './delivery/current-credential.ts';
 import { type StsEndpoint, stsEndpoint } from './mint/aws-sts.ts';
 import { createMint } from './mint/mint.ts';
+import { createAskedCall } from './proxy/approved-operation.ts';
 import { createProxyConfigs } from './proxy/proxy-configs.ts';
 import { createRefreshing } from './refresh/refreshing.ts';
 import { createClaimOnce } from './replay/claim-once.ts';
 import { createFreshnessCheck } from './replay/freshness.ts';
 import { createTimeFloor } from './replay/time-floor.ts';
+import { createApprovalRewrappables, createApprovalStore } from './sqlite/approval-store.ts';
 import { createAuditStore, restoredAtMsOf } from './sqlite/audit-store.ts';
 import { createBindingRewrappables, createBindingStore } from './sqlite/binding-store.ts';
 import { createClaimStore } from './sqlite/claim-store.ts';
@@ -132,7 +139,8 @@ function buildContext(
 
   const records = createRecordStore(db);
   const marks = createRefreshMarks(db);
-  const vault = createVault({ ...base, records, marks, keys: keyring });
+  const approvals = createApprovalStore(db, keyring);
+  const vault = createVault({ ...base, records, marks, approvals, keys: keyring });
   const refreshing = createRefreshing({ ...base, vault, marks, egress });
   const mint = createMint({ ...base, egress, sts });
 
@@ -146,6 +154,10 @@ function buildContext(
   const codes = createBindingCodes(bound);
   const restoredAtMs = restoredAtMsOf(auditStore);
 
+  const proxyConfigs = createProxyConfigs({ ...base, store: createProxyConfigStore(db) });
+  const passkeys = createPasskeys(webhookUrl);
+  const askedCall = createAskedCall({ proxyConfigs });
+
   const probe = db.prepare('SELECT 1 FROM master_keys');
   const probeDisk = createDiskProbe(db.name, clock);
   return {
@@ -156,13 +168,18 @@ function buildContext(
     masterKeys,
     keyring,
     /** Every store of values that are wrapped under the root key. */
-    rewrappables: [records, ...createBindingRewrappables(db)],
+    rewrappables: [records, ...createBindingRewrappables(db), ...createApprovalRewrappables(db)],
     auditStore,
     vault,
     refreshing,
     mint,
     credentials: createCurrentCredentials({ vault, marks, refresh: refreshing, mint, clock }),
-    proxyConfigs: createProxyConfigs({ ...base, store: createProxyConfigStore(db) }),
+    proxyConfigs,
+    approvals,
+    approvedUses: createApprovedUses({ approvals, latestMs }),
+    approvers: createApprovers({ ...bound, approvals, passkeys }),
+    decideApproval: createDecideApproval({ ...bound, approvals, vault, passkeys }),
+    askApproval: createAskApproval({ ...bound, approvals, vault, binding, askedCall }),
     /** For upstreams and providers; closed with the context. */
     egress,
     bindings,

@@ -7,6 +7,7 @@ import type { ListenAddress } from '@svault/server-kit/settings';
 import { type Clock, formatTime, systemClock } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
+import { tidyApprovals } from './approvals/tidy.ts';
 import type { WebhookConfig } from './config/config.ts';
 import { eraseExpiredKeys } from './binding/binding.ts';
 import { checkBinding, firstSetupToken } from './binding/setup-token.ts';
@@ -104,6 +105,7 @@ export async function startWebhook(
       every(TIDY_INTERVAL_MS, logger, async () => {
         await eraseExpiredKeys(context);
         await forgetExpiredClaims(context);
+        await tidyApprovals(context);
       }),
     );
     const liveVersion = (serviceName: string) => vault.describe(serviceName)?.version;

@@ -6,10 +6,11 @@ import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type JWK, calculateJwkThumbprint, compactDecrypt, exportJWK, importJWK } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock, newId, randomToken, utf8 } from '@svault/shared';
+import { ManualClock, newId, randomToken, toBase64, utf8 } from '@svault/shared';
 import { type BoundWebhook, OWNER, boundWebhook } from './support/bound-webhook.ts';
+import { CREDENTIAL, ask, decide, enrol, passkeyFor, post } from './support/approvals.ts';
 import { attackByProxy } from './support/proxy-attack.ts';
-import { callProxy, putProxy } from './support/proxy-calls.ts';
+import { PROXY, callProxy, putProxy } from './support/proxy-calls.ts';
 import { attackByMediation, attackByTokenUrl } from './support/refresh-attack.ts';
 import { command } from './support/run-webhook.ts';
 import { startUpstream } from './support/upstream.ts';
@@ -22,6 +23,7 @@ const ROWS = [
   'ask something else of an allowed host than its owner meant',
   'have an allowed host called by plain `http`, to read along',
   'guess a one-time code, a PIN or a password through a proxy',
+  'use a record without the approval that its owner wants',
   'fetch a `proxy-only` record with a ticket it signed itself',
   'read a `sealed` record from `/v1/credential`',
   'take a refresh token by a ticket that says `rfp: none`',
@@ -93,6 +95,70 @@ const attacks: Record<Row, () => Promise<void>> = {
   'send `${TOKEN}` to its own host, or in a header that routes': async () => {
     answers.add(await attackByProxy(webhook, SENDABLE));
     expect(answers.tracesOf(SENDABLE)).toEqual([]);
+  },
+
+  'use a record without the approval that its owner wants': async () => {
+    const upstream = await startUpstream();
+    const serviceName = 'approved';
+    const stored = {
+      allowedHosts: [upstream.url],
+      approval: { by: 'passkey', for: ['credential', 'proxy'] },
+    };
+    await owned(serviceName, { tokenType: 'PlainText', value: SENDABLE, ...stored });
+    const owner = await enrol(webhook);
+    const refused = [403, 'APPROVAL_REQUIRED'];
+    const isRefused = async (sub: string): Promise<void> => {
+      const { status, json } = await answers.credential(serviceName, { sub });
+      expect([sub, status, json.code]).toEqual([sub, ...refused]);
+    };
+    const call = async (path: string, more: object, kind?: 'http') => {
+      await putProxy(webhook, upstream.url + path, { serviceName, ...(kind && { kind }) });
+      const { status, json } = await callProxy(webhook, { serviceName, ...more });
+      return [status, json.code];
+    };
+    try {
+      for (const sub of SUBJECTS) await isRefused(sub);
+      const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+      for (const asked of [{ method: 'DELETE' }, { method: 'GET' }, { body: ping }])
+        expect(await call('/any/path', asked)).toEqual(refused);
+      expect(await call('/v1', { method: 'DELETE', target: '/items/1' }, 'http')).toEqual(refused);
+
+      // It asks, and decides by itself: with a passkey of its own, with none, and by what it writes into the log.
+      const { id } = (await ask(webhook, CREDENTIAL, { serviceName, sub: AGENT })).json;
+      expect((await decide(webhook, id, passkeyFor(webhook))).status).toBe(401);
+      expect((await decide(webhook, id, passkeyFor(webhook), {}, { id: owner.id })).status).toBe(401);
+      const link = { code: randomToken(32), name: 'Eve' };
+      expect((await post(webhook, '/approvers/new/options', link)).status).toBe(404);
+      const decided = { eventType: 'APPROVAL_DECIDED', outcome: 'success', detail: { approval: id } };
+      const timestamp = new Date(webhook.clock.now()).toISOString();
+      await webhook.storage({ op: 'audit.append', events: [{ id: 'evt_1', timestamp, ...decided }] });
+      await isRefused(AGENT);
+
+      // What was approved for a proxy of its making is no more than the bytes that were shown.
+      const message = (to: string) => JSON.stringify({ jsonrpc: '2.0', id: to, method: 'pay', amount: 1 });
+      await putProxy(webhook, `${upstream.url}/pay`, { serviceName });
+      const payment = {
+        type: 'proxy',
+        proxyId: PROXY,
+        method: 'POST',
+        body: toBase64(utf8(message('shop'))),
+      };
+      const fields = [['content-type', 'application/json']];
+      const asked = await ask(webhook, { ...payment, fields }, { serviceName, sub: AGENT });
+      expect((await decide(webhook, asked.json.id, owner)).status).toBe(200);
+      const pay = { serviceName, body: message('eve'), claims: { sub: AGENT } };
+      expect((await callProxy(webhook, pay)).json.code).toBe('APPROVAL_REQUIRED');
+
+      // One approval is one use, by whom it was for.
+      await decide(webhook, id, owner);
+      await isRefused(OWNER);
+      expect(upstream.requests).toEqual([]);
+      expect(answers.tracesOf(SENDABLE)).toEqual([]);
+      expect((await webhook.credential(serviceName, { sub: AGENT })).status).toBe(200);
+      await isRefused(AGENT);
+    } finally {
+      await upstream.close();
+    }
   },
 
   'have an allowed host called by plain `http`, to read along': async () => {

@@ -102,7 +102,8 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 export const notFoundPage = (webhookUrl: string): WebhookPage => ({
   name: 'not-found',
   title: 'There is no page here',
-  body: safeHtml`<p>Nothing is at this address of the webhook. It is called by programs, and has one page for people.</p>`,
+  body: safeHtml`<p>Nothing is at this address of the webhook. It is called by programs; people have its bind page, and the pages of
+requests that wait for them.</p>`,
   next: safeHtml`<p>To connect the webhook to its control plane, open <a href="${webhookUrl}/bind">its bind page</a>. To sign in
 or to manage agents, go to the address of the control plane.</p>`,
 });

@@ -96,17 +96,20 @@ export async function eraseExpiredKeys(deps: {
  */
 export async function unsealBinding(deps: {
   readonly bindings: BindingStore;
+  /** What was asked under a binding ends with it. */
+  readonly approvals: { endAll(): void };
   readonly commit: GroupCommit;
   readonly audit: Pick<AuditLog, 'appendNow'>;
   readonly setupToken: Secret | undefined;
 }): Promise<{ readonly setupToken: string | undefined; readonly wasBound: boolean }> {
-  const { bindings, commit, audit } = deps;
+  const { bindings, approvals, commit, audit } = deps;
   return commit.run(() => {
     // Rows that something else wrote are erased too, but the log does not repeat what they say.
     const isAuthentic = bindings.isAuthentic();
     const former = isAuthentic ? bindings.binding() : undefined;
     const wasBound = former !== undefined || !isAuthentic;
     bindings.reset();
+    approvals.endAll();
     if (wasBound) {
       const detail =
         former === undefined

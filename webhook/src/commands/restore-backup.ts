@@ -6,6 +6,7 @@ import { whereToGive } from '@svault/server-kit/settings';
 import { type Clock, formatTime } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { type WebhookConfig, webhookConfig } from '../config/config.ts';
+import { createApprovalStore } from '../sqlite/approval-store.ts';
 import { createAuditStore, restoredAtMsOf } from '../sqlite/audit-store.ts';
 import { createBindingStore } from '../sqlite/binding-store.ts';
 import { createMasterKeyStore } from '../sqlite/master-key-store.ts';
@@ -31,7 +32,7 @@ export const restoreBackupCommand: Subcommand = {
       out(`Deliveries resume at ${resumeAt.slice(11, 19)} UTC.\n`);
     });
     out(
-      'Tickets, codes and the set-up token from before are refused. A binding continues, unless its secret was rotated or it was ' +
+      'Tickets, codes, approvals and the set-up token from before are refused; approvers are those of the backup. A binding continues, unless its secret was rotated or it was ' +
         'made again after the backup: then run svault webhook unbind, unseal-bind here, and svault webhook bind.\n',
     );
   },
@@ -44,7 +45,7 @@ function masterKeysFor(derivation: unknown, config: WebhookConfig): Promise<read
 }
 
 /**
- * Voids the set-up token and the binding code of the copy, and opens a new epoch in its log, which is also the moment
+ * Voids the set-up token, the binding code and the approvals of the copy, and opens a new epoch in its log, which is also the moment
  * of restore (PROTOCOL.md section 4, last paragraph).
  *
  * @returns that moment, in milliseconds since 1970
@@ -61,6 +62,7 @@ async function prepare(copy: string, config: WebhookConfig, clock: Clock): Promi
     const bindings = createBindingStore(db, keyring);
     db.transaction(() => {
       bindings.markRestored();
+      createApprovalStore(db, keyring).endAll();
       const { epoch, seq, hash } = audit.head();
       const detail = { former: { epoch, seq, hash } };
       audit.startEpochNow({ eventType: 'BACKUP_RESTORED', outcome: 'success', detail }, { restored: true });

@@ -8,6 +8,7 @@ import { unsealBinding } from '../binding/binding.ts';
 import { makeRegistration } from '../binding/registration-link.ts';
 import { webhookConfig } from '../config/config.ts';
 import { startWebhook } from '../serve.ts';
+import { APPROVAL_COMMANDS } from './approvals.ts';
 import { restoreBackupCommand } from './restore-backup.ts';
 import { rotateMasterKeyCommand } from './rotate-master-key.ts';
 import { withVault } from './with-vault.ts';
@@ -120,6 +121,7 @@ export const WEBHOOK: Program = {
     serve,
     'bind-link': bindLink,
     'unseal-bind': unsealBind,
+    ...APPROVAL_COMMANDS,
     'rotate-master-key': rotateMasterKeyCommand,
     backup,
     'restore-backup': restoreBackupCommand,

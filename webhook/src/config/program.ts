@@ -19,4 +19,5 @@ export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'request-rules',
   'http-proxy',
   'aws-sigv4',
+  'approvals',
 ];

@@ -10,6 +10,8 @@ import {
 import type { CredentialEnvelope, Recipient } from '@svault/shared/schemas';
 import { jwkThumbprint, keyMembers } from '@svault/shared/sealed';
 import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
+import { CREDENTIAL_USE } from '../approvals/match.ts';
+import { type Approval, type ApprovedUses, needsApproval } from '../approvals/use-approval.ts';
 import { ApiError } from '../errors.ts';
 import type { SealedSettings } from '../vault/record.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -65,10 +67,11 @@ interface Decided {
 export function createDeliver(deps: {
   readonly vault: Pick<Vault, 'open'>;
   readonly credentials: CurrentCredentials;
+  readonly approvedUses: ApprovedUses;
   readonly audit: Pick<AuditLog, 'append' | 'appendNow'>;
   readonly commit: GroupCommit;
 }) {
-  const { vault, credentials, audit, commit } = deps;
+  const { vault, credentials, approvedUses, audit, commit } = deps;
 
   /** In an open transaction. @returns a function if a provider or minter must be called */
   const decideNow = (ticket: CredentialTicket): Decided | (() => Promise<Decided>) => {
@@ -78,11 +81,15 @@ export function createDeliver(deps: {
       if (record === undefined) throw new ApiError('NOT_FOUND', 'there is no credential of that name');
       ({ version } = record);
       const mode = deliveryModeOf(record.settings, ticket);
+      const approval = needsApproval(record, 'credential')
+        ? approvedUses.mustBeApprovedNow(record, ticket.sub, CREDENTIAL_USE)
+        : undefined;
       const current = credentials.atHand(record, ticket.sub);
-      if (current !== undefined) return delivered(ticket, current, mode);
+      approvedUses.useUpNow(approval);
+      if (current !== undefined) return delivered(ticket, current, mode, approval);
       return () =>
         credentials.obtain(record, ticket.sub).then(
-          (obtained) => delivered(ticket, obtained, mode),
+          (obtained) => delivered(ticket, obtained, mode, approval),
           (error: unknown) => rejected(ticket, error, version),
         );
     } catch (error) {
@@ -93,7 +100,7 @@ export function createDeliver(deps: {
   /**
    * @param unclaimed a verified ticket; `claimNow` consumes it in an open transaction
    * @returns the body and its type, or why the ticket could not be claimed
-   * @throws ApiError NOT_FOUND, DELIVERY_NOT_ALLOWED, and those of {@link CurrentCredentials}
+   * @throws ApiError NOT_FOUND, DELIVERY_NOT_ALLOWED, APPROVAL_REQUIRED, and those of {@link CurrentCredentials}
    */
   return async <Rejection extends string>(unclaimed: {
     readonly ticket: CredentialTicket;
@@ -117,12 +124,21 @@ export function createDeliver(deps: {
 
 export type Deliver = ReturnType<typeof createDeliver>;
 
-function delivered(ticket: CredentialTicket, current: CurrentCredential, mode: DeliveryMode): Decided {
+function delivered(
+  ticket: CredentialTicket,
+  current: CurrentCredential,
+  mode: DeliveryMode,
+  approval: Approval,
+): Decided {
   const { jti, gnt, rfp } = ticket;
   const { version } = current.record;
   const jkt = mode.how === 'sealed' ? mode.thumbprint : undefined;
   return {
-    event: { ...useOf(ticket), outcome: 'success', detail: { jti, gnt, rfp, version, how: mode.how, jkt } },
+    event: {
+      ...useOf(ticket),
+      outcome: 'success',
+      detail: { jti, gnt, rfp, version, how: mode.how, jkt, approval: approval?.id },
+    },
     finish: async () => {
       const json = JSON.stringify(envelopeOf(current, ticket));
       if (mode.how === 'plain') return { contentType: 'application/json; charset=utf-8', body: json };

@@ -11,8 +11,12 @@ const MEBIBYTE = 1024 * KIBIBYTE;
 export const MAX_BODY_BYTES = {
   /** A token and the name of its field are far shorter. */
   '/bind': 4 * KIBIBYTE,
+  /** What a page posts: a passkey's answer. */
+  '/approvals': 16 * KIBIBYTE,
   /** Read before its sender is authenticated: it holds the key of its signature. */
   '/v1/exchange': KIBIBYTE,
+  '/v1/approvals': 64 * KIBIBYTE,
+  '/v1/approvals/list': 64 * KIBIBYTE,
   '/v1/health': MEBIBYTE,
   '/v1/proxy': 8 * MEBIBYTE,
   '/v1/refresh': MEBIBYTE,

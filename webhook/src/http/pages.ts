@@ -1,5 +1,5 @@
 import type { Refusal, SendErrorPage } from '@svault/server-kit/error-handler';
-import type { PageIdentity } from '@svault/server-kit/html-page';
+import type { PageContent, PageIdentity } from '@svault/server-kit/html-page';
 import { respondPage, wantsPage } from '@svault/server-kit/respond-page';
 import { pageHeaders } from '@svault/server-kit/security-headers';
 import type { RequestHandler, Response } from 'express';
@@ -25,7 +25,7 @@ export function createPages({
   const send = (
     res: Response,
     status: number,
-    page: WebhookPage,
+    page: PageContent,
     {
       headers = ownHeaders,
       closes = false,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type SignedMessage, authorityOf, headerPairs, signedPath } from '@svault/shared';
 
 /** Every path of this webhook begins like this. */
-const OWN_PATH = /^\/(?:v1\/|bind|healthz|readyz)/;
+const OWN_PATH = /^\/(?:v1\/|bind|approvals\/|approvers\/|healthz|readyz)/;
 
 /**
  * Removes the path of the webhook's public address from a request's target, for a webhook that is reached directly

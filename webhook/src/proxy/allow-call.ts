@@ -32,6 +32,8 @@ export interface AllowedCall {
   readonly sent: UnsignedRequest;
   /** For the log. Of the path the pattern that allowed it: the path itself could hold what no log should. */
   readonly rule?: Pick<Allowed, 'path' | 'tool'>;
+  /** Its owner said by a rule that a server of MCP is there. */
+  readonly isMcp: boolean;
   /** Of the tools that the answer lists, which may be handed on; absent: all. */
   readonly showsTool?: (name: string) => boolean;
 }
@@ -39,7 +41,7 @@ type Allowed = Extract<RequestVerdict, { readonly allowed: true }>;
 
 /** An agent's call, as the control plane sent it. */
 export interface RequestedCall {
-  readonly ticket: ProxyTicket;
+  readonly ticket: Pick<ProxyTicket, 'htm' | 'prx'>;
   /** The path and query after the upstream's URL; only for a proxy of an HTTP API (PROTOCOL.md section 5.8). */
   readonly target: string | undefined;
   /** As received. */
@@ -55,19 +57,19 @@ export interface RequestedCall {
 export function mustAllowCall(
   call: RequestedCall,
   config: ProxyConfig,
-  { settings }: OpenRecord,
+  { settings }: Pick<OpenRecord, 'settings'>,
 ): AllowedCall {
   const problem = destinationProblem(config, settings);
   if (problem !== undefined) throw destinationNotAllowed(problem, config);
   mustMatchKind(call, config);
   const sent = config.signing === undefined ? call : withoutSignature(call, config);
-  if (settings.requests === undefined) return { sent };
+  if (settings.requests === undefined) return { sent, isMcp: false };
   const rules = compiledRules(settings.requests);
   const request = requestOf({ ...call, ...sent }, config);
   const verdict = rules.decide(request);
   if (!verdict.allowed) throw requestNotAllowed({ cause: verdict.reason, tool: verdict.tool }, config);
-  const { allowed: _allowed, listsTools, ...rule } = verdict;
-  return { sent, rule, ...(listsTools === true && { showsTool: rules.toolsShownAt(request) }) };
+  const { allowed: _allowed, isMcp = false, listsTools, ...rule } = verdict;
+  return { sent, rule, isMcp, ...(listsTools === true && { showsTool: rules.toolsShownAt(request) }) };
 }
 
 /** @throws ApiError DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED */
@@ -101,7 +103,15 @@ function compiledRules(requests: readonly RequestRule[]): RequestRules {
 }
 
 /** What would be sent, but for the credential, on which no rule depends. */
-function requestOf({ ticket, target, fields, body }: RequestedCall, config: ProxyConfig): HttpRequest {
+function requestOf(call: RequestedCall, config: ProxyConfig): HttpRequest {
+  return { ...requestHead(call, config), body: call.body };
+}
+
+/** The same without the body. */
+export function requestHead(
+  { ticket, target, fields }: Omit<RequestedCall, 'body'>,
+  config: ProxyConfig,
+): Omit<HttpRequest, 'body'> & { readonly origin: URL } {
   const { upstreamUrl, headerTemplates, queryTemplates = {} } = config;
   const origin = new URL(upstreamUrl);
   return {
@@ -112,11 +122,10 @@ function requestOf({ ticket, target, fields, body }: RequestedCall, config: Prox
         ? `${origin.pathname}${origin.search}`
         : withQuery(upstreamTarget(upstreamUrl, target), Object.entries(queryTemplates)),
     fields: upstreamFields(fields, Object.entries(headerTemplates), config),
-    body,
   };
 }
 
-function requestNotAllowed(
+export function requestNotAllowed(
   { cause, tool }: Pick<ProxyFailure, 'cause'> & { readonly tool?: string | undefined },
   config: ProxyConfig,
 ): ApiError {

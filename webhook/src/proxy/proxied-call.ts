@@ -10,6 +10,7 @@ import {
 } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
 import { type ProxyConfig, credentialHeaders } from '@svault/shared/schemas';
+import { type Approval, type ApprovedUses, needsApproval } from '../approvals/use-approval.ts';
 import { type AuditLog, type OwnEvent, subjectOf } from '../audit/audit-log.ts';
 import type { CurrentCredentials } from '../delivery/current-credential.ts';
 import { ApiError } from '../errors.ts';
@@ -17,12 +18,15 @@ import type { OpenRecord, Vault } from '../vault/vault.ts';
 import { REJECTIONS } from './follow-redirects.ts';
 import type { Forward, UpstreamCall } from './forward.ts';
 import { type AllowedCall, type RequestedCall, destinationNotAllowed, mustAllowCall } from './allow-call.ts';
+import { approvedOperation } from './approved-operation.ts';
 import { type PreparedCall, prepareInjection, upstreamCall } from './inject.ts';
 import type { ProxyConfigs } from './proxy-configs.ts';
 import { withoutHiddenTools } from './tool-list-filter.ts';
 
+type TicketedCall = RequestedCall & { readonly ticket: ProxyTicket };
+
 /** A verified call of an agent, as the control plane sent it. */
-interface ProxiedRequest<Rejection extends string> extends RequestedCall {
+interface ProxiedRequest<Rejection extends string> extends TicketedCall {
   /** Claims the request's nonce in an open transaction. */
   claimNow(): 'claimed' | Rejection;
   /** Aborted when the caller has disconnected. */
@@ -38,8 +42,8 @@ interface ProxiedRequest<Rejection extends string> extends RequestedCall {
  *
  * @param take gets the head of the upstream's answer, without the fields that end here
  * @returns undefined once the answer was streamed or broken off; otherwise why the nonce could not be claimed
- * @throws ApiError NOT_FOUND, DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED, NOT_INJECTABLE, RATE_LIMITED,
- *   UPSTREAM_ERROR, UPSTREAM_TIMEOUT and those of {@link CurrentCredentials}, all before `take` was called
+ * @throws ApiError NOT_FOUND, DESTINATION_NOT_ALLOWED, REQUEST_NOT_ALLOWED, APPROVAL_REQUIRED, NOT_INJECTABLE,
+ *   RATE_LIMITED, UPSTREAM_ERROR, UPSTREAM_TIMEOUT and those of {@link CurrentCredentials}, all before `take` was called
  */
 export type CallThroughProxy = <Rejection extends string>(
   request: ProxiedRequest<Rejection>,
@@ -48,9 +52,10 @@ export type CallThroughProxy = <Rejection extends string>(
 
 /** What may be sent, or why nothing is. */
 type Decision =
-  { readonly prepared: PreparedCall; readonly allowed: AllowedCall } | { readonly error: unknown };
+  | { readonly prepared: PreparedCall; readonly allowed: AllowedCall; readonly approval: Approval }
+  | { readonly error: unknown };
 /** Or a record whose credential a provider or minter must be called for. */
-type FirstDecision = Decision | { readonly record: OpenRecord };
+type FirstDecision = Decision | { readonly record: OpenRecord; readonly approval: Approval };
 
 /** When another call of a proxy at its limit may be tried. */
 const RETRY_SECONDS = 1;
@@ -59,13 +64,14 @@ export function createCallThroughProxy(deps: {
   readonly proxyConfigs: Pick<ProxyConfigs, 'get'>;
   readonly vault: Pick<Vault, 'open'>;
   readonly credentials: CurrentCredentials;
+  readonly approvedUses: ApprovedUses;
   readonly forward: Forward;
   readonly openStreams: ConcurrencyLimit;
   readonly audit: Pick<AuditLog, 'append' | 'appendNow'>;
   readonly commit: GroupCommit;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
 }): CallThroughProxy {
-  const { proxyConfigs, vault, credentials, forward, openStreams, audit, commit, clock } = deps;
+  const { proxyConfigs, vault, credentials, approvedUses, forward, openStreams, audit, commit, clock } = deps;
 
   const configOf = ({ prx, svc }: ProxyTicket): ProxyConfig => {
     const config = proxyConfigs.get(prx);
@@ -79,27 +85,46 @@ export function createCallThroughProxy(deps: {
     return record;
   };
 
+  const mustBeApprovedNow = (
+    request: TicketedCall,
+    config: ProxyConfig,
+    record: OpenRecord,
+    { sent, isMcp }: AllowedCall,
+  ): Approval => {
+    const use = approvedOperation({ ...request, ...sent }, config, isMcp);
+    return use && approvedUses.mustBeApprovedNow(record, request.ticket.sub, use);
+  };
+
   /** In an open transaction: what a call comes to, which the log then has. */
-  const decideNow = (request: RequestedCall): FirstDecision => {
+  const decideNow = (request: TicketedCall): FirstDecision => {
     const { ticket } = request;
     try {
       const config = configOf(ticket);
       const record = recordOf(config);
       const allowed = mustAllowCall(request, config, record);
+      const approval = needsApproval(record, 'proxy')
+        ? mustBeApprovedNow(request, config, record, allowed)
+        : undefined;
       const credential = credentials.atHand(record, ticket.sub);
-      return credential === undefined
-        ? { record }
-        : { prepared: prepareInjection(config, credential), allowed };
+      const decision: FirstDecision =
+        credential === undefined
+          ? { record, approval }
+          : { prepared: prepareInjection(config, credential), allowed, approval };
+      approvedUses.useUpNow(approval);
+      return decision;
     } catch (error) {
       return { error };
     }
   };
   const logNow = (ticket: ProxyTicket, decision: FirstDecision): void => {
-    if ('prepared' in decision) audit.appendNow(usedEvent(ticket, decision.prepared, decision.allowed));
+    if ('prepared' in decision) audit.appendNow(usedEvent(ticket, decision));
     if ('error' in decision) audit.appendNow(refusedEvent(ticket, decision.error));
   };
   /** The decision of a call whose credential a provider or minter must be called for. */
-  const decideLater = async (request: RequestedCall, record: OpenRecord): Promise<Decision> => {
+  const decideLater = async (
+    request: TicketedCall,
+    { record, approval }: Extract<FirstDecision, { readonly record: OpenRecord }>,
+  ): Promise<Decision> => {
     const { ticket } = request;
     let decision: Decision;
     try {
@@ -108,7 +133,14 @@ export function createCallThroughProxy(deps: {
       // credential stored again, for other hosts.
       const config = configOf(ticket);
       const allowed = mustAllowCall(request, config, credential.record);
-      decision = { prepared: prepareInjection(config, credential), allowed };
+      if (needsApproval(credential.record, 'proxy'))
+        approvedUses.mustBeOf(
+          approval,
+          credential.record,
+          ticket.sub,
+          approvedOperation({ ...request, ...allowed.sent }, config, allowed.isMcp),
+        );
+      decision = { prepared: prepareInjection(config, credential), allowed, approval };
     } catch (error) {
       decision = { error };
     }
@@ -140,7 +172,7 @@ export function createCallThroughProxy(deps: {
       });
       if ('unclaimable' in first) return first;
       // The nonce is claimed by now, so that a replay calls no provider.
-      const decision = 'record' in first ? await decideLater(request, first.record) : first;
+      const decision = 'record' in first ? await decideLater(request, first) : first;
       if ('error' in decision) throw decision.error;
       const { prepared, allowed } = decision;
       const call = await signed(upstreamCall({ ...request, ...allowed.sent }, prepared), prepared);
@@ -177,9 +209,9 @@ function scrubOf({ secrets, parameters }: PreparedCall): ReturnType<typeof creat
 
 function usedEvent(
   ticket: ProxyTicket,
-  { config, version, signing }: PreparedCall,
-  allowed: AllowedCall,
+  { prepared, allowed, approval }: Extract<Decision, { readonly prepared: PreparedCall }>,
 ): OwnEvent {
+  const { config, version, signing } = prepared;
   const { host } = new URL(config.upstreamUrl);
   const headers = credentialHeaders(config);
   const query = config.queryTemplates && { query: markedNames(config.queryTemplates) };
@@ -195,6 +227,7 @@ function usedEvent(
     ...query,
     ...scope,
     ...allowed.rule,
+    approval: approval?.id,
   };
   return { ...useOf(ticket), outcome: 'success', detail };
 }

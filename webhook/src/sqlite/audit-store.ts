@@ -55,8 +55,8 @@ export function createAuditStore(db: SqliteDatabase): AuditStore {
           `${SELECT} WHERE row < @before ${agent} ${service} ORDER BY row DESC LIMIT @limit`,
         )
         .all({ before: before ?? Number.MAX_SAFE_INTEGER, agentId, serviceName, limit: limit + 1 });
-      const items = rows.slice(0, limit);
-      const nextBefore = rows.length > limit ? items.at(-1)?.row : undefined;
+      const items = rows.slice(0, Math.min(limit, countThatFit(rows)));
+      const nextBefore = rows.length > items.length ? items.at(-1)?.row : undefined;
       return { items: items.map(toEntry), nextBefore };
     },
     epochs: () => epochs.all().map((epoch) => ({ ...epoch, restored: epoch.restored === 1 })),
@@ -64,6 +64,16 @@ export function createAuditStore(db: SqliteDatabase): AuditStore {
       for (const row of walk.iterate()) yield toEntry(row);
     },
   };
+}
+
+/** Of a page's details together: a reader may refuse an answer above 128 KiB (PROTOCOL.md TRN-38). */
+const MAX_DETAIL_CHARACTERS = 64 * 1024;
+
+/** How many rows a page has at most; one in any case. */
+function countThatFit(rows: readonly Pick<Row, 'detail'>[]): number {
+  let characters = 0;
+  const tooMany = rows.findIndex(({ detail }) => (characters += detail?.length ?? 0) > MAX_DETAIL_CHARACTERS);
+  return tooMany === -1 ? rows.length : Math.max(1, tooMany);
 }
 
 /** When the data was last restored from a backup, milliseconds since 1970; undefined: never. */

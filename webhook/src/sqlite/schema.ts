@@ -4,6 +4,7 @@ import { bindingMigration } from './migrations/101-binding.ts';
 import { claimsMigration } from './migrations/102-claims.ts';
 import { refreshMarksMigration } from './migrations/103-refresh-marks.ts';
 import { bindingStateMigration } from './migrations/110-binding-state.ts';
+import { approvalsMigration } from './migrations/111-approvals.ts';
 
 /** Every migration of the webhook's database; openSqlite orders them by number. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -12,4 +13,5 @@ export const MIGRATIONS: readonly Migration[] = [
   claimsMigration,
   refreshMarksMigration,
   bindingStateMigration,
+  approvalsMigration,
 ];

@@ -1,5 +1,13 @@
 import type { RequestRule } from '@svault/shared/request-rules';
-import type { AuthMethod, Delivery, Minter, Recipient, TokenType, TotpSeed } from '@svault/shared/schemas';
+import type {
+  ApprovalSetting,
+  AuthMethod,
+  Delivery,
+  Minter,
+  Recipient,
+  TokenType,
+  TotpSeed,
+} from '@svault/shared/schemas';
 
 /** How a `JWT` record is refreshed; the client's secret is stored with the other secrets. */
 export interface SealedProvider {
@@ -33,6 +41,8 @@ export interface SealedSettings {
   readonly allowedQuery?: readonly string[] | undefined;
   /** What a proxy may ask (PROTOCOL.md section 5.7); absent: anything, at the allowed hosts. */
   readonly requests?: readonly RequestRule[] | undefined;
+  /** A person decides on its uses (PROTOCOL.md section 5.10); absent: none of them needs that. */
+  readonly approval?: ApprovalSetting | undefined;
   /** With delivery `sealed`, and only there. */
   readonly recipients?: readonly Recipient[] | undefined;
   /** A proxy may inject less than 80 bits (PROTOCOL.md section 5.5, "Short secrets"); absent: it may not. */

@@ -38,6 +38,7 @@ export function draftFrom(body: StoreBody): RecordDraft {
       allowedHeaders: body.allowedHeaders ?? DEFAULT_ALLOWED_HEADERS,
       allowedQuery: body.allowedQuery,
       requests: body.requests,
+      approval: body.approval,
       recipients: body.recipients,
       ...(body.allowShortSecret === true && { allowShortSecret: true }),
       ...settings,

@@ -9,6 +9,7 @@ import { createMasterKeys } from '@svault/server-kit/master-keys';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { ManualClock, formatTime } from '@svault/shared';
 import { createAuditLog } from '../audit/audit-log.ts';
+import { createApprovalStore } from '../sqlite/approval-store.ts';
 import { createAuditStore } from '../sqlite/audit-store.ts';
 import { createRecordStore, createRefreshMarks } from '../sqlite/record-store.ts';
 import { openVaultFile } from '../sqlite/vault-file.ts';
@@ -34,7 +35,8 @@ beforeEach(() => {
   audit.startEpochNow({ eventType: 'LOG_STARTED', outcome: 'success' }, { restored: false });
   const keys = createMasterKeys([randomBytes(32)]);
   const [records, marks] = [createRecordStore(db), createRefreshMarks(db)];
-  vault = createVault({ records, marks, keys, audit, commit, clock });
+  const approvals = createApprovalStore(db, keys);
+  vault = createVault({ records, marks, approvals, keys, audit, commit, clock });
 });
 afterEach(() => {
   db.close();

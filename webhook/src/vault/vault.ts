@@ -10,7 +10,7 @@ import type { RecordDraft, RecordSecret, SealedSettings } from './record.ts';
 /** The metadata of a record that the control plane may read (PROTOCOL.md section 5.3). */
 function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): TokenMetadata {
   const settings = settingsOf(record);
-  const { allowedQuery, expiryTime, provider, requests } = settings;
+  const { allowedQuery, approval, expiryTime, provider, requests } = settings;
   return {
     serviceName: record.serviceName,
     tokenType: settings.tokenType,
@@ -24,6 +24,7 @@ function describe(record: RecordHead, marks: Pick<RefreshMarks, 'get'>): TokenMe
     allowedHeaders: [...settings.allowedHeaders],
     ...(allowedQuery !== undefined && { allowedQuery: [...allowedQuery] }),
     ...(requests !== undefined && { requests: [...requests] }),
+    ...(approval !== undefined && { approval: { ...approval, for: [...approval.for] } }),
     empty: settings.empty,
     ...(marks.get(record.serviceName, record.version) === 'reauth_needed' && { reauthNeeded: true }),
     ...(provider !== undefined && {
@@ -53,15 +54,19 @@ export interface OpenRecord {
 export function createVault(deps: {
   readonly records: RecordStore;
   readonly marks: RefreshMarks;
+  /** What a person decided on a record ends with it. */
+  readonly approvals: { end(which: { readonly serviceName: string }): unknown };
   readonly keys: KeyWrapper;
   readonly audit: Pick<AuditLog, 'appendNow'>;
   readonly commit: GroupCommit;
   readonly clock: Clock;
 }) {
-  const { records, marks, keys, audit, commit, clock } = deps;
+  const { records, marks, approvals, keys, audit, commit, clock } = deps;
 
-  const retireNow = (live: StoredRecord): void =>
+  const retireNow = (live: StoredRecord): void => {
     records.retire({ ...live, wrappedDataKey: rewrapAsRetired(keys, live) }, clock.now());
+    approvals.end({ serviceName: live.serviceName });
+  };
 
   /** Writes a new live version in place of the current one. In a transaction. */
   const writeNow = (serviceName: string, { settings, secret }: RecordDraft, createdAtMs: number): number => {

@@ -68,6 +68,24 @@ it('the log is listed newest first, filtered by agent or credential too, and inc
     ]);
 });
 
+it('a page of the log has no more than its reader takes, and the next one goes on where it ends', async () => {
+  const timestamp = new Date(webhook.clock.now()).toISOString();
+  const event = { eventType: 'LARGE', timestamp, outcome: 'success', detail: { filler: 'x'.repeat(7_000) } };
+  const events = Array.from({ length: 40 }, (_, at) => ({ ...event, id: `evt_large_${at}` }));
+  expect((await webhook.storage({ op: 'audit.append', events })).json).toEqual({ accepted: 40 });
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { json, text } = await webhook.storage({ op: 'audit.list', limit: 100, cursor });
+    // PROTOCOL.md TRN-38.
+    expect(text.length).toBeLessThan(128 * 1024);
+    ids.push(...(json.items as AuditItem[]).map(({ id }) => id));
+    cursor = json.nextCursor;
+  } while (cursor !== undefined);
+  expect(ids.slice(0, 40)).toEqual(events.map(({ id }) => id).toReversed());
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
 describe('/v1/health', () => {
   // spec: GET or POST /v1/health | service | GET is unauthenticated. POST is HMAC-signed.
   // spec: Service-to-webhook paths are prefixed /v1.

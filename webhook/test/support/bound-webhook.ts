@@ -26,7 +26,6 @@ export const SERVICE_URL = 'https://service.test';
 const AGENT = 'agt_AAAAAAAAAAAAAAAAAAAAAA';
 export const OWNER = 'usr_AAAAAAAAAAAAAAAAAAAAAA';
 const GRANT = 'grt_AAAAAAAAAAAAAAAAAAAAAA';
-const AUTHORITY = 'webhook.test';
 
 export interface Answer {
   readonly status: number;
@@ -88,7 +87,7 @@ export async function boundWebhook(
     ...(drain !== undefined && { drain }),
   };
   let env: NodeJS.ProcessEnv = {
-    SV_WEBHOOK_URL: `https://${AUTHORITY}`,
+    SV_WEBHOOK_URL: 'https://webhook.test',
     SV_WEBHOOK_LISTEN: '127.0.0.1:0',
     SV_WEBHOOK_DATA_DIR: dataDir,
     SV_WEBHOOK_MASTER_KEY: toBase64url(randomBytes(32)),
@@ -123,7 +122,7 @@ export async function boundWebhook(
     const bytes = text === undefined ? undefined : utf8(text);
     const headers = signRequest({
       method: 'POST',
-      authority: AUTHORITY,
+      authority: new URL(env['SV_WEBHOOK_URL'] ?? '').host,
       path,
       ...(contentType !== undefined && { contentType }),
       ...(bytes !== undefined && { body: bytes }),
