@@ -10,6 +10,8 @@ const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.
   readonly version: string;
 };
 
+const PUSH_WORKER = 'push-worker';
+
 /** Compresses once here, at the highest quality, what the control plane would compress for each request. */
 const withBrotli: Plugin = {
   name: 'svault:brotli',
@@ -39,5 +41,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     target: 'es2023',
+    rolldownOptions: {
+      input: { index: 'index.html', [PUSH_WORKER]: 'src/notifications/push-worker.ts' },
+      // Browsers that have the worker ask for it by the same name, past their cache, whatever was built since.
+      output: {
+        entryFileNames: ({ name }) => (name === PUSH_WORKER ? 'assets/[name].js' : 'assets/[name]-[hash].js'),
+      },
+    },
   },
 });

@@ -93,6 +93,19 @@ const editPolicyRoute = createRoute({
   component: lazyRouteComponent(() => import('./policies/edit-policy.tsx'), 'EditPolicy'),
 });
 
+const approvalsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/approvals',
+  validateSearch: (search) => textsOf(search, 'cursor'),
+  component: lazyRouteComponent(() => import('./approvals/approval-list.tsx'), 'ApprovalList'),
+});
+
+const approvalRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/approvals/$id',
+  component: lazyRouteComponent(() => import('./approvals/approval-detail.tsx'), 'ApprovalDetail'),
+});
+
 const webhookRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/webhook',
@@ -238,6 +251,8 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
       simulateRoute,
       policyRoute,
       editPolicyRoute,
+      approvalsRoute,
+      approvalRoute,
       webhookRoute,
       peopleRoute,
       limitsRoute,

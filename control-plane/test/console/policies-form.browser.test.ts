@@ -152,10 +152,22 @@ describe('a policy made by the form', () => {
     expect([await decision(), await decision()]).toEqual(['allowed', '403 once max_usage']);
   });
 
-  test('with an approval denies every request, and says so', async () => {
+  test('with an approval lets pass what a person approves, as often and as long as it says', async () => {
     await openNew('Approval');
-    await shown('Approvals are not available yet: this rule denies every request.');
+    await shown('A request is denied with a link, under which a person approves it.');
+    await field('Passes').fill('2');
+    await field('Times within').fill('5');
+    await field('Unit').selectOption('minutes');
+    await own.expectSound('policies-new-approval');
     await create('ask me');
+    await shown('only what a person approves, 2 times within 5 minutes');
+    expect((await policies())[0]).toMatchObject({
+      rules: [{ type: 'manual_approval', uses: 2, expiresInSeconds: 300 }],
+    });
+    expect(await decision()).toBe('403 ask me manual_approval');
+    const { items } = (await own.service.admin('GET', '/api/approvals?status=pending')).json;
+    await own.service.admin('POST', `/api/approvals/${items[0].id}/approve`);
+    expect([await decision(), await decision()]).toEqual(['allowed', 'allowed']);
     expect(await decision()).toBe('403 ask me manual_approval');
   });
 

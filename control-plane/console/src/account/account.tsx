@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { meQuery } from '../api/queries.ts';
+import { Channels } from '../notifications/channels.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Sessions } from './sessions.tsx';
@@ -40,6 +41,7 @@ export function Account() {
               ]}
             />
           </Section>
+          <Channels ofAll={me.role === 'admin'} />
           <Sessions ofAll={me.role === 'admin'} />
           {me.role === 'admin' && (
             <Section

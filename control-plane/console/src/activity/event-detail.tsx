@@ -114,6 +114,14 @@ function factsOf(event: AuditEvent): [string, ReactNode][] {
     ],
     ['Key or session', origin.authenticatedBy && <code>{origin.authenticatedBy}</code>],
     ['Client', origin.userAgent && <bdi>{origin.userAgent}</bdi>],
+    [
+      'Approval',
+      typeof detail['approvalId'] === 'string' && (
+        <Link to="/approvals/$id" params={{ id: detail['approvalId'] }}>
+          Open it
+        </Link>
+      ),
+    ],
     ['Request', origin.requestId && <code>{origin.requestId}</code>],
     ...Object.entries(detail).map(([name, value]): [string, ReactNode] => [
       `Detail: ${name}`,

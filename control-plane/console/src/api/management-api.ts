@@ -537,6 +537,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for a decision, and what was decided not long ago; oldest first */
+        get: operations["listApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an approval */
+        get: operations["getApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve a request, which then passes as often as its policy says, or becomes a grant of these terms */
+        post: operations["approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deny a request, the same one for ten minutes, or take back what is left of an approval */
+        post: operations["deny"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List channels, oldest first, each with its last delivery and its last error; members see their browsers */
+        get: operations["listNotificationChannels"];
+        put?: never;
+        /** Make a channel, of which an account has at most 20, or add one's browser, of which a person has at most 5; members only browsers */
+        post: operations["createNotificationChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What channels there can be, and what a browser subscribes with */
+        get: operations["getNotificationOptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test message, and read what became of it in the channel */
+        post: operations["testNotificationChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a channel */
+        delete: operations["deleteNotificationChannel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/folders": {
         parameters: {
             query?: never;
@@ -976,7 +1113,8 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /** Let agents ask for grants, or no longer */
+        patch: operations["updateVault"];
         trace?: never;
     };
     "/api/vault/lock": {
@@ -1227,6 +1365,36 @@ export interface components {
             mcpEnabled?: boolean;
             sealingKeyThumbprint?: string | null;
         };
+        /** @description Of a request for a grant: as of a new grant. Nothing of another. */
+        ApprovalTerms: {
+            expiresInSeconds?: number;
+            grantExpiresAt?: string | null;
+            /** @enum {string} */
+            refreshPolicy?: "none" | "auto";
+        };
+        /** @description Where people are told of approvals. */
+        NewNotificationChannel: {
+            /** @enum {string} */
+            type: "webhook" | "slack" | "email" | "push";
+            name: string;
+            /**
+             * @description Of webhook and slack, https. Of webhook without a query, since it is signed for
+             * @example https://hooks.example.com/approvals
+             */
+            url?: string;
+            /** @description Of email */
+            address?: string;
+            /** @description Of push: the PushSubscription as the browser gives it */
+            subscription?: {
+                endpoint: string;
+                keys: {
+                    p256dh: string;
+                    auth: string;
+                };
+                /** @description Of no effect */
+                expirationTime?: number | null;
+            };
+        };
         /** @description A group of tokens of the account. */
         NewFolder: {
             name: string;
@@ -1276,6 +1444,8 @@ export interface components {
             description?: string;
             notes?: string;
             tags?: string[];
+            /** @description What the secret is going to be stored with an approval for, so that the first request asks for it; the webhook decides */
+            approval?: ("credential" | "proxy")[];
         };
         TokenChanges: {
             displayName?: string;
@@ -1375,6 +1545,8 @@ export interface components {
         } | {
             /** @constant */
             type: "manual_approval";
+            expiresInSeconds?: number;
+            uses?: number;
         } | {
             /** @constant */
             type: "request_filter";
@@ -1530,6 +1702,9 @@ export interface components {
             /** @description Ids of agents and proxies */
             callerIds: (string)[];
             serviceNames: string[];
+        };
+        VaultChanges: {
+            accessRequests: boolean;
         };
         Me: {
             /** @example usr_… */
@@ -1807,6 +1982,54 @@ export interface components {
                 lastUsedAt: string | null;
             }[];
             providers: components["schemas"]["Provider"][];
+            approvals: {
+                /** @example apr_… */
+                id: string;
+                /**
+                 * @description policy: a policy holds the request back; passkey: its credential does; access: for a grant
+                 * @enum {string}
+                 */
+                kind: "policy" | "passkey" | "access";
+                /** @enum {string} */
+                status: "pending" | "approved" | "denied" | "expired" | "used";
+                agentId?: string;
+                proxyId?: string;
+                serviceName: string;
+                /** @description What a proxy would send; absent: the credential itself */
+                request?: {
+                    method: string;
+                    /** @description Without its query */
+                    url: string;
+                    tool?: string;
+                    /** @description SHA-256 of the body, base64 */
+                    digest: string;
+                };
+                /** @description As the agent wrote it: untrusted */
+                reason?: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T12:00:00.000Z
+                 */
+                askedAt: string;
+                /**
+                 * Format: date-time
+                 * @description Until when it can be decided, or be used
+                 * @example 2026-11-20T12:00:00.000Z
+                 */
+                expiresAt: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T12:00:00.000Z
+                 */
+                decidedAt?: string;
+                decidedBy?: string;
+                /** @description How often it may be used once approved */
+                uses: number;
+                used: number;
+                /** @description Of one that is decided at the webhook: where */
+                url?: string;
+            }[];
+            notificationChannels: components["schemas"]["NotificationChannel"][];
             adminKeys: components["schemas"]["AdminKey"][];
             sessions: {
                 /** @example ses_… */
@@ -1858,6 +2081,8 @@ export interface components {
              * @example 2026-11-20T12:00:00.000Z
              */
             createdAt: string;
+            /** @description Whether agents may ask for grants */
+            accessRequests: boolean;
         };
         Agent: {
             /** @example agt_… */
@@ -1953,6 +2178,34 @@ export interface components {
              * @example 2026-11-20T12:00:00.000Z
              */
             updatedAt: string;
+        };
+        NotificationChannel: {
+            /** @example nch_… */
+            id: string;
+            /** @enum {string} */
+            type: "webhook" | "slack" | "email" | "push";
+            name: string;
+            /** @description By which people know it; an address that is a secret is cut */
+            target: string;
+            /** @description Of push: whose browser it is */
+            userId?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            lastDeliveredAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            lastFailedAt?: string;
+            /** @description Why the last one that failed did */
+            lastError?: string;
         };
         Overview: {
             vault: {
@@ -2187,6 +2440,61 @@ export interface components {
                 ruleTypes: string[];
             }[];
         };
+        Approval: {
+            /** @example apr_… */
+            id: string;
+            /**
+             * @description policy: a policy holds the request back; passkey: its credential does; access: for a grant
+             * @enum {string}
+             */
+            kind: "policy" | "passkey" | "access";
+            /** @enum {string} */
+            status: "pending" | "approved" | "denied" | "expired" | "used";
+            agentId?: string;
+            proxyId?: string;
+            /** @description The name of the agent or proxy now */
+            callerName?: string;
+            serviceName: string;
+            /** @description What a proxy would send; absent: the credential itself */
+            request?: {
+                method: string;
+                /** @description Without its query */
+                url: string;
+                tool?: string;
+                /** @description SHA-256 of the body, base64 */
+                digest: string;
+            };
+            /** @description As the agent wrote it: untrusted */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            askedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when it can be decided, or be used
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            expiresAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            decidedAt?: string;
+            decidedBy?: string;
+            /** @description How often it may be used once approved */
+            uses: number;
+            used: number;
+            /** @description Of one that is decided at the webhook: where */
+            url?: string;
+        };
+        NotificationOptions: {
+            /** @description email is among them where the operator has set a mail server */
+            types: ("webhook" | "slack" | "email" | "push")[];
+            /** @description `applicationServerKey` of a browser’s subscription */
+            pushKey: string;
+        };
         FolderGrants: {
             grants: components["schemas"]["Grant"][];
             /** @description Service names that the agent has a live grant for; those grants stay */
@@ -2259,6 +2567,12 @@ export interface components {
                     paths: string[];
                     mcp: string[];
                 })[];
+                approval?: {
+                    /** @constant */
+                    by: "passkey";
+                    for: ("credential" | "proxy")[];
+                    standingSeconds?: number;
+                };
                 empty: boolean;
                 /** @constant */
                 reauthNeeded?: true;
@@ -2295,7 +2609,7 @@ export interface components {
             seq: number;
             id: string;
             /** @enum {string} */
-            eventType: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED";
+            eventType: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
             /**
              * Format: date-time
              * @example 2026-11-20T12:00:00.000Z
@@ -5903,6 +6217,784 @@ export interface operations {
             };
         };
     };
+    listApprovals: {
+        parameters: {
+            query?: {
+                /** @description Most items to give */
+                limit?: number;
+                /** @description nextCursor of the page before */
+                cursor?: string;
+                /** @description Only those that wait for a decision */
+                status?: "pending";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Approval"][];
+                        /** @description Opaque; absent when nothing is left */
+                        nextCursor?: string;
+                    };
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalTerms"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VAULT_LOCKED */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMITED */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deny: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listNotificationChannels: {
+        parameters: {
+            query?: {
+                /** @description Most items to give */
+                limit?: number;
+                /** @description nextCursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NotificationChannel"][];
+                        /** @description Opaque; absent when nothing is left */
+                        nextCursor?: string;
+                    };
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewNotificationChannel"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        channel: components["schemas"]["NotificationChannel"];
+                        /** @description Of webhook: the key of its signatures, 32 bytes in base64url; shown this once */
+                        secret?: string;
+                    };
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VAULT_LOCKED */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMITED */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getNotificationOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationOptions"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    testNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationChannel"];
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VAULT_LOCKED */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMITED */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VAULT_LOCKED */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listFolders: {
         parameters: {
             query?: {
@@ -7321,6 +8413,8 @@ export interface operations {
                 "application/json": {
                     /** @description The version that may be replaced, 0 for none; a member can say 0 only, and need not */
                     ifv?: number;
+                    /** @description What the secret is going to be stored with an approval for, so that the first request asks for it; the webhook decides */
+                    approval?: ("credential" | "proxy")[];
                 };
             };
         };
@@ -7450,6 +8544,11 @@ export interface operations {
                 "application/json": {
                     /** @description Thumbprint of a sealed record's recipient */
                     jkt?: string;
+                    /** @description Asks the webhook first for the approval that the credential may need: 403 APPROVAL_REQUIRED says where a person decides, the same request gets the ticket afterwards */
+                    approval?: {
+                        /** @description For the one who decides */
+                        reason?: string;
+                    };
                 };
             };
         };
@@ -7489,7 +8588,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description FORBIDDEN */
+            /** @description APPROVAL_REQUIRED, FORBIDDEN */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7552,7 +8651,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description WEBHOOK_NOT_CONFIGURED */
+            /** @description WEBHOOK_NOT_CONFIGURED, WEBHOOK_REFUSED */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -7561,7 +8660,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description UNAVAILABLE */
+            /** @description UNAVAILABLE, WEBHOOK_UNAVAILABLE */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9964,6 +11063,111 @@ export interface operations {
             };
         };
     };
+    updateVault: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VaultChanges"];
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Vault"];
+                };
+            };
+            /** @description INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VAULT_LOCKED */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMITED */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description UNAVAILABLE */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     lockVault: {
         parameters: {
             query?: never;
@@ -10639,7 +11843,7 @@ export interface operations {
                 serviceName?: string;
                 proxyId?: string;
                 userId?: string;
-                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED";
+                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
                 outcome?: "success" | "denied" | "rate_limited" | "error";
                 channel?: "rest" | "mcp" | "proxy" | "cli" | "console";
                 /** @description As the events have it, without a range */
@@ -10717,7 +11921,7 @@ export interface operations {
                 serviceName?: string;
                 proxyId?: string;
                 userId?: string;
-                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED";
+                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
                 outcome?: "success" | "denied" | "rate_limited" | "error";
                 channel?: "rest" | "mcp" | "proxy" | "cli" | "console";
                 /** @description As the events have it, without a range */

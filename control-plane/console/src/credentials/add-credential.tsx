@@ -7,7 +7,7 @@ import { TextAreaField, TextField, textOf } from '../parts/form.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { leaveForm } from './credential-path.ts';
 import { KINDS, type Kind, kindOf } from './kinds.ts';
-import { StoreForm } from './store-form.tsx';
+import { type Declared, StoreForm } from './store-form.tsx';
 import { useOwnDocument } from './use-own-document.ts';
 import { type SecretDestination, useWebhook } from './use-webhook.ts';
 
@@ -68,16 +68,16 @@ function AddForm(props: {
   const [named, setNamed] = useState<string>();
   // The same, for a second ticket of one attempt, which no render comes before.
   const current = useRef<string>(undefined);
-  const ticket = async (values: FormData): Promise<Schemas['StoreAddress']> => {
+  const ticket = async (values: FormData, declared: Declared): Promise<Schemas['StoreAddress']> => {
     const serviceName = textOf(values, 'serviceName');
     if (current.current === serviceName)
       return answerOf(
         api.POST('/api/tokens/{serviceName}/store-ticket', {
           params: { path: { serviceName } },
-          body: { ifv: 0 },
+          body: { ifv: 0, ...declared },
         }),
       );
-    const { store } = await nameIt(kind, values);
+    const { store } = await nameIt(kind, values, declared);
     current.current = serviceName;
     setNamed(serviceName);
     return store;
@@ -112,11 +112,13 @@ function AddForm(props: {
 }
 
 /** @throws Problem beside the name where it is taken */
-async function nameIt({ tokenType }: Kind, values: FormData) {
+async function nameIt({ tokenType }: Kind, values: FormData, declared: Declared) {
   const serviceName = textOf(values, 'serviceName');
   const description = textOf(values, 'description').replaceAll('\r\n', '\n').trim();
   try {
-    return await answerOf(api.POST('/api/tokens', { body: { serviceName, tokenType, description } }));
+    return await answerOf(
+      api.POST('/api/tokens', { body: { serviceName, tokenType, description, ...declared } }),
+    );
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.code !== 'CONFLICT') throw error;
     throw new Problem(error.message, [

@@ -8,12 +8,14 @@ import { Entries } from '../parts/entries.tsx';
 import { ScreenNotLoaded } from '../parts/failure.tsx';
 import { Facts, Screen, Section } from '../parts/screen.tsx';
 import { Time } from '../parts/time.tsx';
+import { inUnits } from '../policies/rule-words.ts';
 import { CredentialEvents, LastUse } from './credential-events.tsx';
 import { ChangeFolders, CredentialFolders } from './credential-folders.tsx';
 import { CredentialReach } from './credential-reach.tsx';
 import { takeWarnings } from './credential-path.ts';
 import { DeleteCredential } from './delete-credential.tsx';
 import { EditCredential } from './edit-credential.tsx';
+import type { Held } from './kind-fields.tsx';
 import { TYPE_NAMES } from './kinds.ts';
 import { credentialQuery } from './queries.ts';
 import { RefreshNow } from './refresh-now.tsx';
@@ -156,6 +158,21 @@ const DELIVERIES = {
   sealed: 'Only encrypted to the keys of its recipients',
 } as const;
 
+const APPROVED = {
+  credential: 'before somebody gets it',
+  proxy: 'before each request of a proxy',
+} as const;
+
+function approvalText({ for: uses, standingSeconds }: NonNullable<Held['approval']>): string {
+  const when = uses.map((use) => APPROVED[use]).join(' and ');
+  const { count, name } = inUnits(standingSeconds ?? 0);
+  const standing =
+    standingSeconds === undefined
+      ? ''
+      : `; an approval may stand for up to ${count} ${name}${count === 1 ? '' : 's'}`;
+  return `With a passkey, ${when}${standing}`;
+}
+
 function Sealed({ held }: { readonly held: Schemas['Token']['webhook'] }) {
   if (held === undefined)
     return <p className="mt-2 text-dim">Known once the webhook holds a secret and answers.</p>;
@@ -171,6 +188,7 @@ function Sealed({ held }: { readonly held: Schemas['Token']['webhook'] }) {
       ['Query parameters', <Entries of={allowedQuery} none="None" />],
       ['Allowed requests', <Entries of={requests.map(formatRequestRule)} none="Any at these hosts" />],
     );
+  if (held.approval !== undefined) facts.push(['Approval', approvalText(held.approval)]);
   if (provider !== undefined)
     facts.push(
       ['Refreshed at', <code>{provider.tokenUrl}</code>],

@@ -1,5 +1,11 @@
 import type { RequestRule } from '@svault/shared/request-rules';
-import { type StoreBody, allowedHostFor, serviceNameSchema, storeBodySchema } from '@svault/shared/schemas';
+import {
+  APPROVED_OPERATIONS,
+  type StoreBody,
+  allowedHostFor,
+  serviceNameSchema,
+  storeBodySchema,
+} from '@svault/shared/schemas';
 import { Problem } from '../api/client.ts';
 import { textOf } from '../parts/form.tsx';
 import { requestRulesIn } from '../parts/request-rules-in.ts';
@@ -258,6 +264,7 @@ function restrictionsIn(form: Form): Members {
     allowedHeaders: listIn(form, 'allowedHeaders'),
     allowedQuery: listIn(form, 'allowedQuery'),
     requests: rulesIn(form),
+    approval: approvalIn(form),
     delivery,
     recipients: delivery === 'sealed' ? recipientsIn(form) : undefined,
     allowShortSecret: values.has('allowShortSecret') ? true : undefined,
@@ -270,6 +277,13 @@ function rulesIn({ values, issues }: Form): readonly RequestRule[] | undefined {
   const { rules, problem } = requestRulesIn(textOf(values, 'requests'));
   if (problem !== undefined) issues['requests'] ??= problem;
   return rules.length === 0 ? undefined : rules;
+}
+
+/** For what an approver is asked, where that is anything. */
+function approvalIn(form: Form): Members | undefined {
+  const uses = APPROVED_OPERATIONS.filter((name) => form.values.has(`approval.${name}`));
+  if (uses.length === 0) return undefined;
+  return { by: 'passkey', for: uses, standingSeconds: numberIn(form, 'approval.standingSeconds') };
 }
 
 /** People copy a host from an address, which has more; with a path it stays as it is, and is refused. */

@@ -8,7 +8,7 @@ import { Screen } from '../parts/screen.tsx';
 import { leaveForm } from './credential-path.ts';
 import { KINDS, type Kind, kindOf } from './kinds.ts';
 import { credentialQuery } from './queries.ts';
-import { StoreForm } from './store-form.tsx';
+import { type Declared, StoreForm } from './store-form.tsx';
 import { useOwnDocument } from './use-own-document.ts';
 import { type SecretDestination, useWebhook } from './use-webhook.ts';
 
@@ -103,11 +103,11 @@ function ReplaceForm(props: FormProps & { readonly kind: Kind }) {
   // What the person saw when the form was opened is what may be replaced.
   const [held] = useState(known);
   const version = held?.version ?? 0;
-  const ticket = () =>
+  const ticket = (_: FormData, declared: Declared) =>
     answerOf(
       api.POST('/api/tokens/{serviceName}/store-ticket', {
         params: { path: { serviceName } },
-        body: { ifv: version },
+        body: { ifv: version, ...declared },
       }),
     );
   return (

@@ -11,14 +11,13 @@ const DELIVERIES = [
   ['sealed', 'Encrypted to recipients only'],
 ] as const;
 
-/** What is sealed with a secret: it cannot be changed later without the secret. */
-export function SealedFields({
-  held,
-  isAdmin,
-}: {
+interface SealedProps {
   readonly held: Held | undefined;
   readonly isAdmin: boolean;
-}) {
+}
+
+/** What is sealed with a secret: it cannot be changed later without the secret. */
+export function SealedFields({ held, isAdmin }: SealedProps) {
   const [delivery, setDelivery] = useState<string>(held?.delivery ?? 'any');
   return (
     <>
@@ -75,6 +74,7 @@ export function SealedFields({
         hint="Optional: in which parameters of the query proxies may put it, one on each line."
       />
       <RequestsField {...{ held, isAdmin }} />
+      <ApprovalFields {...{ held, isAdmin }} />
       <CheckField
         name="allowShortSecret"
         label="Proxies may use it although it is short"
@@ -88,9 +88,8 @@ export function SealedFields({
  * What proxies may ask. Rules that are there are shown always, since a store without them drops them. Only admins may read what
  * the webhook claims, so other members are offered the field whatever that is.
  */
-function RequestsField({ held, isAdmin }: { readonly held: Held | undefined; readonly isAdmin: boolean }) {
-  const { data } = useQuery({ ...webhookQuery, enabled: isAdmin, refetchInterval: false });
-  const isClaimed = !isAdmin || data?.capabilities?.includes('request-rules') === true;
+function RequestsField({ held, isAdmin }: SealedProps) {
+  const isClaimed = useIsClaimed('request-rules', isAdmin);
   if (!isClaimed && held?.requests === undefined) return null;
   return (
     <TextAreaField
@@ -103,5 +102,50 @@ function RequestsField({ held, isAdmin }: { readonly held: Held | undefined; rea
       placeholder={'GET,POST api.example.com/repos/acme/*\ntools search_*,get_issue /mcp'}
       hint="What proxies may ask, one rule on each line; any request to the hosts unless you name some."
     />
+  );
+}
+
+function useIsClaimed(capability: string, isAdmin: boolean): boolean {
+  const { data } = useQuery({ ...webhookQuery, enabled: isAdmin, refetchInterval: false });
+  return !isAdmin || data?.capabilities?.includes(capability) === true;
+}
+
+const STANDINGS: readonly (readonly [seconds: string, text: string])[] = [
+  ['', 'Each use is approved'],
+  ['900', '15 minutes'],
+  ['3600', '1 hour'],
+  ['14400', '4 hours'],
+  ['28800', '8 hours'],
+];
+
+/** What an approver allows with a passkey before each use; offered as the requests are. */
+function ApprovalFields({ held, isAdmin }: SealedProps) {
+  const isClaimed = useIsClaimed('approvals', isAdmin);
+  const approval = held?.approval;
+  if (!isClaimed && approval === undefined) return null;
+  const standing = approval?.standingSeconds?.toString() ?? '';
+  const isOffered = STANDINGS.some(([seconds]) => seconds === standing);
+  return (
+    <fieldset className="grid gap-3 rounded-md border border-line p-3">
+      <legend className="px-1 font-medium">Approved with a passkey at the webhook</legend>
+      <CheckField
+        name="approval.credential"
+        label="Before somebody gets it"
+        hint="Agents and owners alike. Enrol a passkey first: webhook approver-link prints the link."
+        defaultChecked={approval?.for.includes('credential') ?? false}
+      />
+      <CheckField
+        name="approval.proxy"
+        label="Before each request of a proxy"
+        hint="For an MCP server, name its path among the allowed requests too, such as mcp * /mcp: without that each of its messages waits, those that open a session too."
+        defaultChecked={approval?.for.includes('proxy') ?? false}
+      />
+      <SelectField
+        name="approval.standingSeconds"
+        label="An approver may allow the same use for"
+        options={isOffered ? STANDINGS : [...STANDINGS, [standing, `${standing} seconds`]]}
+        defaultValue={standing}
+      />
+    </fieldset>
   );
 }

@@ -1,3 +1,4 @@
+import type { StoreBody } from '@svault/shared/schemas';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Problem, type Schemas, answerOf, api } from '../api/client.ts';
@@ -14,6 +15,11 @@ const NEEDED: Readonly<Record<string, readonly [capability: string, name: string
   'gcp-service-account': ['gcp', 'Google Cloud'],
   'github-app': ['github-app', 'GitHub Apps'],
 };
+
+/** What the control plane is told of a secret: for what it needs an approval, so that the first request asks for one. */
+export type Declared = Pick<Schemas['NewToken'], 'approval'>;
+
+const declaredOf = ({ approval }: StoreBody): Declared => ({ approval: approval?.for ?? [] });
 
 /** Where the secret goes, said before it is typed. */
 export function Destination({ webhook }: { readonly webhook: SecretDestination }) {
@@ -51,7 +57,7 @@ export function StoreForm(props: {
   readonly isAdmin: boolean;
   readonly held?: Held | undefined;
   readonly submit: string;
-  readonly ticket: (values: FormData) => Promise<Schemas['StoreAddress']>;
+  readonly ticket: (values: FormData, declared: Declared) => Promise<Schemas['StoreAddress']>;
   /** @param warnings of the webhook */
   readonly onStored: (warnings: readonly string[]) => void;
   readonly children?: ReactNode;
@@ -68,15 +74,20 @@ export function StoreForm(props: {
       import('./store-at-webhook.ts'),
     ]);
     const record = await recordOf(kind.id, values);
-    const { delivery, requests } = record;
+    const { delivery, requests, approval } = record;
     await mustTake(kind, {
       isAdmin,
       webhook,
       isSealed: delivery === 'sealed',
       hasRules: requests !== undefined,
+      isApproved: approval !== undefined,
     });
     try {
-      const warnings = await storeAtWebhook({ webhook: webhook.url, record, ticket: () => ticket(values) });
+      const warnings = await storeAtWebhook({
+        webhook: webhook.url,
+        record,
+        ticket: () => ticket(values, declaredOf(record)),
+      });
       webhook.remember();
       return warnings;
     } catch (error) {
@@ -126,9 +137,10 @@ export async function mustTake(
     readonly webhook: SecretDestination;
     readonly isSealed?: boolean;
     readonly hasRules?: boolean;
+    readonly isApproved?: boolean;
   },
 ): Promise<void> {
-  const { isAdmin, webhook, isSealed, hasRules } = by;
+  const { isAdmin, webhook, isSealed, hasRules, isApproved } = by;
   const away = `The webhook at ${webhook.host} does not answer. Nothing was named or sent, and what you typed is still here. Start it, then try again.`;
   if (!isAdmin) {
     const { online } = (await answerOf(api.GET('/api/overview'))).webhook;
@@ -141,6 +153,7 @@ export async function mustTake(
     NEEDED[kind.id],
     isSealed ? (['sealed-delivery', 'sealed delivery'] as const) : undefined,
     hasRules ? (['request-rules', 'rules for requests'] as const) : undefined,
+    isApproved ? (['approvals', 'approvals by passkey'] as const) : undefined,
   ];
   const missing = needed.find((each) => each !== undefined && !capabilities.includes(each[0]));
   if (missing !== undefined)

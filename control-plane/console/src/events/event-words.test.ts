@@ -32,6 +32,19 @@ test.each([
     { eventType: 'POLICY_DETACHED', proxyId: 'prx_1', proxyName: 'demo', detail: { policyId: 'pol_1' } },
     'ann@example.org detached a policy from the proxy demo',
   ],
+  [
+    { eventType: 'APPROVAL_REQUESTED', ...AGENT, userEmail: undefined, serviceName: 'npm' },
+    'demo asked for an approval to use npm',
+  ],
+  [
+    { eventType: 'APPROVAL_REQUESTED', ...PROXY, userEmail: undefined },
+    'Proxy demo asked for an approval to use github',
+  ],
+  [{ eventType: 'APPROVAL_APPROVED', ...PROXY }, 'ann@example.org approved github for demo'],
+  [
+    { eventType: 'APPROVAL_DENIED', ...AGENT, userEmail: undefined, serviceName: 'npm' },
+    'An approver denied npm to demo',
+  ],
 ])('the event %j reads as a sentence that tells proxies from agents', (event, sentence) => {
   expect(sentenceText({ ...EVENT, ...event } as unknown as AuditEvent)).toBe(sentence);
 });

@@ -33,6 +33,9 @@ const PHRASES: Readonly<Record<EventType, Phrase>> = {
   POLICY_DELETED: ['deleted the policy'],
   POLICY_ATTACHED: ['attached the policy', 'to'],
   POLICY_DETACHED: ['detached the policy', 'from'],
+  APPROVAL_REQUESTED: ['asked for an approval to use'],
+  APPROVAL_APPROVED: ['approved', 'for'],
+  APPROVAL_DENIED: ['denied', 'to'],
   PROXY_CREATED: ['created the proxy', 'for'],
   PROXY_UPDATED: ['changed the proxy', 'for'],
   PROXY_DELETED: ['deleted the proxy', 'for'],
@@ -45,6 +48,8 @@ const PHRASES: Readonly<Record<EventType, Phrase>> = {
   PROVIDER_CREATED: ['created the OAuth provider'],
   PROVIDER_UPDATED: ['changed the OAuth provider'],
   PROVIDER_DELETED: ['deleted the OAuth provider'],
+  NOTIFICATION_CREATED: ['created the notification channel'],
+  NOTIFICATION_DELETED: ['deleted the notification channel'],
   ADMIN_KEY_CREATED: ['created the admin key'],
   ADMIN_KEY_UPDATED: ['replaced the admin key'],
   ADMIN_KEY_DELETED: ['revoked the admin key'],
@@ -59,6 +64,7 @@ const PHRASES: Readonly<Record<EventType, Phrase>> = {
   OAUTH_SESSION_CREATED: ['opened an MCP session of'],
   OAUTH_SESSION_REVOKED: ['ended an MCP session of'],
   ACCOUNT_EXPORTED: ['exported the account'],
+  ACCOUNT_UPDATED: ['changed a setting of the account'],
 };
 
 /** Each type of event with its name in lists, in alphabetical order. */
@@ -86,9 +92,13 @@ export interface Sentence {
 }
 
 export function sentenceOf(event: AuditEvent): Sentence {
-  if (!isRequest(event)) return { kind: '', who: whoChanged(event) ?? 'svault', ...changeOf(event) };
   const { eventType, agentName, agentId, proxyName, proxyId, serviceName = 'a credential' } = event;
-  const isProxy = eventType === 'PROXY_CREDENTIAL_USE';
+  const isAsking = eventType === 'APPROVAL_REQUESTED';
+  if (!isRequest(event) && !isAsking) {
+    const who = whoChanged(event) ?? (isOfApproval(event) ? 'An approver' : 'svault');
+    return { kind: '', who, ...changeOf(event) };
+  }
+  const isProxy = eventType === 'PROXY_CREDENTIAL_USE' || (isAsking && proxyId !== undefined);
   return {
     kind: isProxy ? 'Proxy' : '',
     who: (isProxy ? (proxyName ?? proxyId) : (agentName ?? agentId)) ?? 'svault',
@@ -116,6 +126,7 @@ function changeOf(event: AuditEvent): Pick<Sentence, 'done' | 'what' | 'before' 
       whom: agent ?? proxy ?? serviceName,
     };
   }
+  if (isOfApproval(event)) return { done, what: serviceName, before, whom: agent ?? proxy };
   if (isOfProxy && eventType.startsWith('PROXY_')) return { done, what: proxy, before, whom: serviceName };
   if (isOfProxy) return { done: `${done} the proxy`, what: proxy, before: '', whom: undefined };
   const what = serviceName ?? (agent === undefined ? named : undefined);
@@ -143,6 +154,10 @@ function namedIn({ detail = {} }: AuditEvent): string | undefined {
   const name = detail['name'] ?? detail['memberId'] ?? detail['adminKeyId'];
   return typeof name === 'string' ? name : undefined;
 }
+
+/** Decided by a member, or with a passkey at the webhook. */
+const isOfApproval = ({ eventType }: Pick<AuditEvent, 'eventType'>): boolean =>
+  eventType.startsWith('APPROVAL_');
 
 /** Whether an event reports a request for a credential. */
 const isRequest = ({ eventType }: Pick<AuditEvent, 'eventType'>): boolean =>

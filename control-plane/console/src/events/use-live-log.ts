@@ -39,7 +39,8 @@ export function useLiveLog(options: {
   return log;
 }
 
-function useVisibility(): boolean {
+/** Whether the page is in sight. */
+export function useVisibility(): boolean {
   const [isVisible, setVisible] = useState(!document.hidden);
   useEffect(() => {
     const onChange = (): void => setVisible(!document.hidden);

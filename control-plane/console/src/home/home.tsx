@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { attentionQuery, overviewQuery, setupQuery } from '../api/queries.ts';
+import { pendingQuery } from '../approvals/queries.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Activity } from './activity.tsx';
 import { Attention } from './attention.tsx';
 import { Counts } from './counts.tsx';
 import { LiveFeed } from './live-feed.tsx';
 import { MostActive } from './most-active.tsx';
+import { PendingApprovals } from './pending-approvals.tsx';
 import { SetupSteps } from './setup-steps.tsx';
 import { States } from './states.tsx';
 
@@ -13,9 +15,12 @@ import { States } from './states.tsx';
 export function Home() {
   const { data, error, isPending, refetch } = useQuery(overviewQuery);
   // What comes later would move what is read already.
-  const isLoading = [isPending, useQuery(attentionQuery).isPending, useQuery(setupQuery).isPending].some(
-    Boolean,
-  );
+  const isLoading = [
+    isPending,
+    useQuery(attentionQuery).isPending,
+    useQuery(setupQuery).isPending,
+    useQuery(pendingQuery).isPending,
+  ].some(Boolean);
   return (
     <>
       <title>Home · svault</title>
@@ -26,6 +31,7 @@ export function Home() {
         ) : (
           <>
             <SetupSteps />
+            <PendingApprovals />
             <Attention />
             {!data && error && <Failure error={error} reset={() => void refetch()} />}
             {data && <States overview={data} />}

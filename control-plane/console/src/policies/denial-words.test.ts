@@ -43,7 +43,16 @@ const CASES: readonly (readonly [Rule, typeof FACTS | typeof UNKNOWN, string])[]
     'lets through only these requests of proxies: GET /repos/**.',
   ],
   [{ type: 'max_usage', limit: 3 }, FACTS, 'lets through at most 3 uses in all; 3 of 3 are used up.'],
-  [{ type: 'manual_approval' }, FACTS, 'denies every request, since approvals are not available yet.'],
+  [
+    { type: 'manual_approval' },
+    FACTS,
+    'lets through only what a person approves, once within 1 hour; nobody had approved this one.',
+  ],
+  [
+    { type: 'manual_approval', uses: 20, expiresInSeconds: 300 },
+    FACTS,
+    'lets through only what a person approves, 20 times within 5 minutes; nobody had approved this one.',
+  ],
 ];
 
 test.each(CASES)(

@@ -22,6 +22,6 @@ export function denialWords(rule: Rule, { at, ip, country, used }: RequestFacts)
     case 'request_filter':
       return `lets through ${ruleWords(rule)}.`;
     case 'manual_approval':
-      return 'denies every request, since approvals are not available yet.';
+      return `lets through ${ruleWords(rule)}; nobody had approved this one.`;
   }
 }

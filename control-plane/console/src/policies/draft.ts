@@ -55,7 +55,11 @@ async function ruleIn(values: FormData, path: string): Promise<Rule> {
       throw new Problem('A line is no rule.', [{ path: `${path}.requests`, message: problem }]);
     }
     case 'manual_approval':
-      return { type };
+      return {
+        type,
+        uses: numberIn(text('uses')),
+        expiresInSeconds: numberIn(text('expiresInSeconds')) * Number(text('unit')),
+      };
   }
 }
 
@@ -91,7 +95,7 @@ export const isComplete = ({ rules }: Draft): boolean =>
       case 'request_filter':
         return rule.requests.length > 0;
       case 'manual_approval':
-        return true;
+        return !Number.isNaN(rule.uses) && !Number.isNaN(rule.expiresInSeconds);
     }
   });
 

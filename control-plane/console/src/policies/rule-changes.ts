@@ -60,7 +60,7 @@ export function changeThatAllows(rule: Rule, { at, ip, country, used = 0 }: Requ
         rule,
       };
     case 'manual_approval':
-      return { words: 'Remove this rule: approvals are not available yet.', rule: undefined };
+      return { words: 'Approve it when it is asked for again. Or remove this rule.', rule: undefined };
   }
 }
 
@@ -97,7 +97,7 @@ export function rulesThatDeny({
         ]),
     {
       type: 'manual_approval' as const,
-      words: 'Deny every request until approvals are available.',
+      words: 'Hold each request back until a person approves it.',
       rule: { type: 'manual_approval' as const },
     },
   ];

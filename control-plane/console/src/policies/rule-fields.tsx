@@ -2,7 +2,7 @@ import { formatRequestRule } from '@svault/shared/request-rules';
 import type { ReactNode } from 'react';
 import { SelectField, TextAreaField, TextField } from '../parts/form.tsx';
 import { CountryFields } from './country-fields.tsx';
-import { type Rule, type RuleOf, type RuleType, UNITS, inUnits } from './rule-words.ts';
+import { APPROVED, type Rule, type RuleOf, type RuleType, UNITS, inUnits } from './rule-words.ts';
 import { TimeWindowFields } from './time-window-fields.tsx';
 
 const HINTS: Readonly<Record<RuleType, string>> = {
@@ -16,7 +16,8 @@ const HINTS: Readonly<Record<RuleType, string>> = {
     'Counted for each target that the policy is attached to. At a credential, all agents share one count. Detaching the policy forgets it.',
   request_filter:
     'Proxies may ask what one of the lines matches. No agent gets the credential itself, since nothing limits what it would ask.',
-  manual_approval: 'Approvals are not available yet: this rule denies every request.',
+  manual_approval:
+    'A request is denied with a link, under which a person approves it. The same request then passes. Through a proxy the same is the same method, address and content.',
 };
 
 /** The fields of a rule; each has the path by which the API names it. */
@@ -68,7 +69,7 @@ function fieldsOf(rule: Rule, path: string): ReactNode {
         />
       );
     case 'manual_approval':
-      return null;
+      return <ApprovalFields rule={rule} path={path} />;
   }
 }
 
@@ -81,6 +82,23 @@ function RateFields({ rule, path }: { readonly rule: RuleOf<'rate_limit'>; reado
       <SelectField
         name={`${path}.unit`}
         label="Unit"
+        defaultValue={String(unit)}
+        options={UNITS.map(([name, length]) => [String(length), `${name}s`] as const)}
+      />
+    </div>
+  );
+}
+
+function ApprovalFields({ rule, path }: { readonly rule: RuleOf<'manual_approval'>; readonly path: string }) {
+  const { count, unit } = inUnits(rule.expiresInSeconds ?? APPROVED.seconds);
+  return (
+    <div className="grid gap-3 sm:grid-cols-[1fr_1fr_1fr]">
+      <NumberField name={`${path}.uses`} label="Passes" value={rule.uses ?? APPROVED.uses} />
+      <NumberField name={`${path}.expiresInSeconds`} label="Times within" value={count} />
+      <SelectField
+        name={`${path}.unit`}
+        label="Unit"
+        hint="From 5 minutes to a day."
         defaultValue={String(unit)}
         options={UNITS.map(([name, length]) => [String(length), `${name}s`] as const)}
       />

@@ -34,8 +34,19 @@ export function ruleWords(rule: Rule): string {
     case 'request_filter':
       return `only these requests of proxies: ${someOf(rule.requests.map(formatRequestRule), 'rules')}`;
     case 'manual_approval':
-      return 'denies every request, since approvals are not available yet';
+      return `only what a person approves, ${timesWords(rule.uses ?? APPROVED.uses)} within ${validWords(rule)}`;
   }
+}
+
+/** What the API takes where the settings of an approval are left out. */
+export const APPROVED = { uses: 1, seconds: 3_600 } as const;
+
+const timesWords = (uses: number): string => (uses === 1 ? 'once' : `${uses.toLocaleString('en')} times`);
+
+/** How long a request may be repeated that was approved. */
+function validWords({ expiresInSeconds = APPROVED.seconds }: RuleOf<'manual_approval'>): string {
+  const { count, name } = inUnits(expiresInSeconds);
+  return countWords(count, name);
 }
 
 /** All rules of a policy in one sentence. */

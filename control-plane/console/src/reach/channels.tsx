@@ -58,7 +58,10 @@ function Allowed({ cell, pair }: Props) {
     <span className="min-w-0 wrap-anywhere">
       {denying ? (
         <>
-          <span className="text-warn">Denied now</span> by <bdi>{denying.policy}</bdi>: {partText(denying)}.
+          <span className="text-warn">
+            {denying.rule === 'manual_approval' ? 'Waits for an approval' : 'Denied now'}
+          </span>{' '}
+          by <bdi>{denying.policy}</bdi>: {partText(denying)}.
         </>
       ) : (
         'Policies decide.'

@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, type LinkProps, Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { meQuery } from '../api/queries.ts';
+import { PendingBadge } from '../approvals/pending-badge.tsx';
+import { useApprovalEvents } from '../approvals/use-approval-events.ts';
 import { Notice } from '../parts/notice.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { useKeyboard } from './use-keyboard.ts';
@@ -13,6 +15,7 @@ const SCREENS: readonly {
   readonly role?: 'admin';
 }[] = [
   { to: '/', name: 'Home' },
+  { to: '/approvals', name: 'Approvals' },
   { to: '/agents', name: 'Agents' },
   { to: '/credentials', name: 'Credentials' },
   { to: '/reach', name: 'Reach' },
@@ -31,6 +34,7 @@ export function Shell() {
   useKeyboard({ help: () => setHelpOpen(true) });
   const main = useFocusOnNewScreen();
   useSamePerson();
+  useApprovalEvents();
   return (
     <div className="mx-auto flex min-h-screen max-w-7xl flex-col px-3 py-3 sm:px-6">
       <a href="#main" className="sr-only focus:not-sr-only">
@@ -83,7 +87,10 @@ function Screens() {
         onClick={() => setOpen(!open)}
       >
         {current?.name ?? 'Screens'}
-        <span aria-hidden="true">{open ? '▴' : '▾'}</span>
+        <span className="flex items-center gap-2">
+          {!open && <PendingBadge />}
+          <span aria-hidden="true">{open ? '▴' : '▾'}</span>
+        </span>
       </button>
       <ul id="screens" className={`${open ? 'grid' : 'hidden'} gap-0.5 pb-2 lg:sticky lg:top-3 lg:grid`}>
         {SCREENS.filter(({ role }) => role !== 'admin' || me?.role === 'admin').map(({ to, name }) => (
@@ -92,9 +99,10 @@ function Screens() {
               to={to}
               activeOptions={{ exact: to === '/', includeSearch: false }}
               aria-current={to === current?.to ? 'page' : undefined}
-              className="block rounded-md px-2.5 py-1.5 text-ink no-underline hover:bg-line/50 aria-[current=page]:bg-paper aria-[current=page]:font-semibold aria-[current=page]:shadow-[inset_3px_0_0_var(--accent)]"
+              className="flex items-center justify-between gap-2 rounded-md px-2.5 py-1.5 text-ink no-underline hover:bg-line/50 aria-[current=page]:bg-paper aria-[current=page]:font-semibold aria-[current=page]:shadow-[inset_3px_0_0_var(--accent)]"
             >
               {name}
+              {to === '/approvals' && <PendingBadge />}
             </Link>
           </li>
         ))}
