@@ -4,6 +4,11 @@ import { createDirectRoutes } from '@svault/server-kit/direct-routes';
 import { errorHandler } from '@svault/server-kit/error-handler';
 import type { PageIdentity } from '@svault/server-kit/html-page';
 import { apiHeaders } from '@svault/server-kit/security-headers';
+import {
+  ACCESS_REQUESTS_PATH,
+  createAccessRequestHandler,
+} from './api/agent-approvals/access-request-handler.ts';
+import { APPROVALS_PATH, createApprovalHandler } from './api/agent-approvals/approval-handler.ts';
 import { AGENT_PROXIES_PATH, createAgentProxiesHandler } from './api/agent-proxies/handler.ts';
 import { createConsolePath } from './api/console/built-files.ts';
 import { createConsole } from './api/console/routes.ts';
@@ -91,6 +96,8 @@ export function createApp(
   const direct = createDirectRoutes(app);
   direct.add(CREDENTIALS_PATH, createCredentialHandler(dependencies));
   direct.add(AGENT_PROXIES_PATH, createAgentProxiesHandler(dependencies));
+  direct.add(ACCESS_REQUESTS_PATH, createAccessRequestHandler(dependencies));
+  direct.addBelow(APPROVALS_PATH, createApprovalHandler(dependencies));
   const [mcp, proxy] = [createMcpApi(dependencies), createProxyHandler(MCP_ENDPOINT, dependencies)];
   // Addresses that people copy into clients, some of which add a slash.
   for (const slash of ['', '/']) {

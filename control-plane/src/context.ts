@@ -2,6 +2,9 @@ import type { Clock } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
 import type { Logger } from '@svault/server-kit/logger';
 import { createExpiredGrants } from './access/missing-grant.ts';
+import { createApprovalWaiters } from './access/approval-waiters.ts';
+import { createApprovals } from './access/approvals.ts';
+import { createSealedApprovalCopies } from './access/sealed-approvals.ts';
 import { createAccess } from './access/authorize-agent.ts';
 import { OIDC_CALLBACK_PATH, passwordSignIn, oidcSignIn } from './sign-in/methods.ts';
 import { createAuditWriter } from './audit/audit-writer.ts';
@@ -22,6 +25,7 @@ import { createCredentialRejections } from './forwarding/credential-rejections.t
 import { createForward } from './forwarding/forward.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { RootKeys } from './store/data-encryption-key.ts';
+import { createMessageSender } from './notifications/send-message.ts';
 import { createTokenRefresh } from './refresh/refresh-token.ts';
 import { createWebhookRecords } from './webhook/token-metadata.ts';
 import { createUpstreamSessions } from './forwarding/upstream-session.ts';
@@ -34,6 +38,9 @@ import { createSetAsides } from './webhook/set-aside.ts';
 import { createKeyRotation } from './webhook/key-rotation.ts';
 import { createSignedClient } from './webhook/client.ts';
 import { createSignatureAlarm } from './webhook/signature-alarm.ts';
+import { createApprovalMirror } from './webhook/approval-mirror.ts';
+import { createWebhookApprovals } from './webhook/approvals.ts';
+import { createSealedApprovals } from './webhook/sealed-approvals.ts';
 import { createTicketOutcomes } from './webhook/ticket-outcomes.ts';
 import { createStoreTickets, createTickets } from './webhook/tickets.ts';
 import { createWebhookKeys } from './webhook/webhook-keys.ts';
@@ -135,9 +142,24 @@ export async function createContext(
   const tickets = createTickets({ baseUrl, keys, clock });
 
   const { offlineForSeconds } = status;
-  const pipeline = { limiter, limits, policies, audit, denials, offlineForSeconds, clock };
+  const approvals = createApprovals({ stores, unitOfWork, clock, baseUrl });
+  const mirror = createApprovalMirror(stores);
+  const sealedApprovals = createSealedApprovals({
+    ...{ links, names: stores.names, mirror, logger },
+    webhook: createWebhookApprovals({ webhook, clock }),
+    copies: createSealedApprovalCopies({ stores, unitOfWork, clock, baseUrl }),
+  });
+  const { learnStates } = sealedApprovals;
+  const waiters = createApprovalWaiters({
+    approvals: stores.approvals,
+    learnStates,
+    onError: (error) => logger.error({ err: error }, 'a webhook could not be asked what became of approvals'),
+  });
+  const pipeline = { limiter, limits, policies, audit, denials, approvals, offlineForSeconds, clock };
   const access = createAccess({
     ...pipeline,
+    sealedApprovals,
+    waiters,
     store: database.accessStore,
     expiredGrants: createExpiredGrants(unitOfWork),
     issueCredentialUrl: tickets.agentCredentialUrl,
@@ -146,6 +168,7 @@ export async function createContext(
   const proxyAccess = createProxyAccess({
     ...pipeline,
     sessionIds,
+    waiters,
     store: database.proxyAccessStore,
     streams: createOpenStreams(),
     bodies: createBodyMemory(),
@@ -156,6 +179,8 @@ export async function createContext(
   const forward = createForward({
     baseUrl,
     sessionIds,
+    sealedApprovals,
+    waiters,
     rejections: createCredentialRejections({ unitOfWork, clock, logger }),
     egress,
     keys,
@@ -181,6 +206,8 @@ export async function createContext(
     signInMethods,
     access,
     proxyAccess,
+    waiters,
+    learnStates,
     ongoingUses: createOngoingUses({ store: database.proxyAccessStore }),
     forward,
     clientDocuments: createClientDocuments({ egress, clock, timeoutMs: timeouts.oauthMs }),
@@ -199,11 +226,15 @@ export async function createContext(
     rotation: createKeyRotation({ links, unitOfWork, webhook, keys }),
     tickets,
     storeTickets: createStoreTickets(tickets),
-    records: createWebhookRecords({ links, webhook, status, withinMs: timeouts.recordsMs }),
-    expiringRecords: createExpiringRecords({ links, webhook, status, clock, withinMs: timeouts.recordsMs }),
+    records: createWebhookRecords({ links, webhook, status, mirror, withinMs: timeouts.recordsMs }),
+    expiringRecords: createExpiringRecords({
+      ...{ links, webhook, status, mirror, clock },
+      withinMs: timeouts.recordsMs,
+    }),
     tokenRefresh,
     ticketOutcomes: createTicketOutcomes({ links, webhook, clock }),
     proxyConfigs,
+    messages: createMessageSender({ egress, clock, masterKeys, baseUrl, smtp: config.smtp }),
     close: async () => {
       running.close();
       await egress.close();

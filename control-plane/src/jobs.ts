@@ -4,6 +4,9 @@ import { createAuditRetention } from './audit/retention.ts';
 import { evictUnusedClients } from './authorization-server/clients.ts';
 import type { Context } from './context.ts';
 import { type StartJob, startJob as startByTimer } from './core/background-job.ts';
+import { POLL_MS } from './access/approval-waiters.ts';
+import { removeEndedApprovals } from './access/approvals.ts';
+import { createNotificationDelivery } from './notifications/delivery.ts';
 import { createProxyConfigRemoval } from './forwarding/proxy-config-sync.ts';
 import { createRefreshScheduler } from './refresh/scheduler.ts';
 import { evictExpiredSignIns } from './sign-in/expired-sign-ins.ts';
@@ -46,6 +49,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const destination = createAuditDelivery({ links, webhook, unitOfWork, missedUses, clock });
   const shipper = createAuditShipper({ log, destination, clock, logger });
   const completion = createRotationCompletion({ ...context, links });
+  const notifications = createNotificationDelivery({ ...context, baseUrl: config.baseUrl });
   const retention = days === undefined ? undefined : createAuditRetention({ ...context, log, days });
   const counting = createActivityCounting({ ...context, auditRetentionDays: days });
 
@@ -59,6 +63,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const jobs = [
     each('denial counts', 5_000, () => denials.flush()),
     each('withdrawn uses', 1_000, context.ongoingUses.endWithdrawn),
+    each('waiting requests', POLL_MS, context.waiters.poll),
     // The scheduler itself works once a minute.
     each('token refresh', 500, refreshScheduler.tick),
     each('webhook probes', 200, prober.tick),
@@ -68,6 +73,8 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
     ...(recovery === undefined ? [] : [once('missed uses', 5_000, recovery.run)]),
     once('key rotation', 5_000, completion.run),
     once('proxy removals', 1_000, createProxyConfigRemoval(context).run),
+    once('notifications', 500, notifications.run),
+    once('ended approvals', 60_000, () => removeEndedApprovals(stores, clock)),
     once('ended sign-ins', 60_000, () => evictExpiredSignIns(stores, clock)),
     once('unused clients', 60_000, () => evictUnusedClients(stores, clock)),
     once('activity counts', 1_000, counting.count),
@@ -75,10 +82,16 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
     ...(retention === undefined ? [] : [once('audit retention', 5 * 60_000, retention.run)]),
   ];
   const end = async (): Promise<void> => {
+    context.waiters.end();
     retention?.stop();
     counting.stop();
     recovery?.stop();
-    const ended = Promise.all([refreshScheduler.stop(), prober.stop(), ...jobs.map((job) => job.stop())]);
+    const ended = Promise.all([
+      refreshScheduler.stop(),
+      prober.stop(),
+      notifications.stop(),
+      ...jobs.map((job) => job.stop()),
+    ]);
     await Promise.race([ended, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
     await shipper.stop();
   };

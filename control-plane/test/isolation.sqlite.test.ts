@@ -31,7 +31,11 @@ const CASES: readonly Case[] = Object.keys(PROBES).flatMap((id) =>
 );
 
 beforeAll(async () => {
-  accounts = await twoAccounts({ ...WIDE_LIMITS, SV_LIMIT_ACCOUNT_EXPORT: '10000' });
+  accounts = await twoAccounts({
+    ...WIDE_LIMITS,
+    SV_LIMIT_ACCOUNT_EXPORT: '10000',
+    SV_LIMIT_MANAGEMENT_WRITE: '10000',
+  });
   operations = new Map((await operationsIn(accounts.service.anyone)).map((each) => [each.id, each]));
 });
 afterAll(() => accounts.stop());
@@ -47,6 +51,8 @@ const KINDS = [
   'policy',
   'proxy',
   'provider',
+  'approval',
+  'channel',
   'member',
 ] as const;
 
@@ -261,6 +267,19 @@ describe('what agents and proxies use', () => {
     expect(keys.toSorted()).toEqual([http.key, mcp.key].toSorted());
     for (const mark of [theirs!.http.key, theirs!.mcp.key, theirs!.mcp.name, 'theirs.example.com'])
       expect(text).not.toContain(mark);
+  });
+
+  test('an agent reads no approval of theirs, and its request for a grant asks its own account', async () => {
+    const call = clientOf(accounts.service.running.url, { authorization: `Bearer ${own!.agent.apiKey}` });
+    const [foreign, mine] = [await accounts.owner.make('approval'), await accounts.stranger.make('approval')];
+    const answers = [foreign, mine, neverExisted(foreign)].map((id) =>
+      call('GET', `/api/agents/approvals/${id}`),
+    );
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([404, 404, 404]);
+    const asked = await call('POST', '/api/agents/access-requests', { body: { service: 'asked-here' } });
+    const { id } = asked.json.approval;
+    expect((await accounts.stranger.call('GET', `/api/approvals/${id}`)).json.serviceName).toBe('asked-here');
+    expect((await accounts.owner.call('GET', `/api/approvals/${id}`)).status).toBe(404);
   });
 
   test('a key leads to the webhook of its own account and to its own proxy there, by HTTP and by MCP', async () => {

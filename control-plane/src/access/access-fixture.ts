@@ -1,3 +1,5 @@
+import { createApprovalWaiters } from './approval-waiters.ts';
+import type { Approvals } from './approvals.ts';
 import { type Id, ManualClock } from '@svault/shared';
 import type { AccessPrecondition, AuditWriter } from '../audit/audit-writer.ts';
 import { createDenialCounter } from '../audit/denial-counter.ts';
@@ -31,6 +33,9 @@ export const rateOf = (ruleId: string, caller = 'agent agt_1'): RateUse => ({
   denial: { policy: 'slow', rule: 'rate_limit', reason: 'too often' },
 });
 
+const unasked = () => Promise.reject(new Error('nothing here asks for an approval'));
+const NO_APPROVALS: Approvals = { ofPolicy: unasked, ofAccess: unasked };
+
 /** Of an open vault with a webhook. */
 const CALLER: CallerSubject = {
   vaultId: 'vlt_1' as Id<'vlt'>,
@@ -41,6 +46,7 @@ const CALLER: CallerSubject = {
   policies: null,
   policyUsage: null,
   accountRevision: 7,
+  accessRequests: 0,
   webhookId: 'whk_1',
   webhookUrl: 'https://vault.example.org',
   keyId: 'k1',
@@ -60,6 +66,7 @@ export const AGENT: AgentSubject = {
   grantExpiresAt: null,
   refreshPolicy: 'auto',
   sourceGroupId: 'fld_1',
+  approval: null,
 };
 
 /** A proxy that injects a token and acts for no agent. */
@@ -138,6 +145,12 @@ abstract class PipelineFixture<Subject extends CallerSubject> {
     },
     audit: this.#audit,
     denials: this.#denials,
+    approvals: NO_APPROVALS,
+    waiters: createApprovalWaiters({
+      approvals: { decidedAmong: () => Promise.resolve([]) },
+      learnStates: () => Promise.resolve(),
+      onError: () => undefined,
+    }),
     offlineForSeconds: () => (this.calls.push('offline'), this.offlineForSeconds),
     clock: this.clock,
   };
@@ -177,6 +190,7 @@ export class AgentFixture extends PipelineFixture<AgentSubject> {
         return this.subject && { ...this.subject, grants: this.grants };
       },
     },
+    sealedApprovals: { ask: unasked },
     expiredGrants: {
       remove: async (_subject, { expiry, denial }) => {
         this.calls.push('delete');

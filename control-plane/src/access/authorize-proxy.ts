@@ -1,11 +1,17 @@
+import { requestDigest } from '@svault/shared/request-digest';
 import type { CommittedEvent } from '../audit/audit-writer.ts';
 import { ApiError } from '../core/errors.ts';
 import { PROXY_PATHS, type ProxyKind, httpMembers, parseTemplates } from '../core/proxy.ts';
 import { usageWithout } from '../policies/evaluate.ts';
+import { type ApprovalWaiters, decideInTime } from './approval-waiters.ts';
+import { type AmbiguousAsked, approvedUse } from './approved-use.ts';
+import type { ApprovalAsked } from './ask-approval.ts';
+import { upstreamRequest } from './upstream-request.ts';
 import type { BodyMemory, OpenStreams } from './concurrency-limits.ts';
 import {
   type Denial,
   type ProxyAccess,
+  type ProxyRequest,
   type ProxyUse,
   type RequestOrigin,
   denied,
@@ -22,6 +28,7 @@ interface ProxyAccessDependencies extends PipelineDependencies {
   readonly streams: OpenStreams;
   readonly bodies: BodyMemory;
   readonly sessionIds: SessionIds;
+  readonly waiters: ApprovalWaiters;
 }
 
 /** Another exchange may end at any time. */
@@ -32,7 +39,8 @@ const NO_MEMORY = { ...NO_STREAM, scope: 'large_bodies' } as const;
 
 /** Decides whether a proxy's request is forwarded, and with what. */
 export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyAccess {
-  const { store, audit, limiter, policies, offlineForSeconds, streams, bodies, clock } = dependencies;
+  const { store, audit, approvals, limiter, policies, offlineForSeconds, streams, bodies, clock } =
+    dependencies;
   const denialsOf = createDenialRecorder(proxyDenialEvent, dependencies);
 
   const callerSteps = (keyHash: string, kind?: ProxyKind): CallerSteps<ProxySubject> => ({
@@ -46,21 +54,26 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
   });
 
   /**
-   * The last steps of an allowed use: a destination, one of the proxy's streams, and the audit event.
+   * The last steps of an allowed use: an approval, a destination, one of the proxy's streams, and the audit event.
    *
    * @returns undefined, with nothing written and no stream taken, where the precondition failed
    */
   async function authorizeUse(
     subject: ProxySubject,
-    { uses, request }: AllowedUse,
-    { origin, denials }: { readonly origin: RequestOrigin; readonly denials: Denials },
+    { uses, request, approval }: AllowedUse,
+    asked: ProxyRequest,
+    denials: Denials,
   ) {
     const { vaultId, accountRevision } = subject;
+    const { origin } = asked;
     const deny = (denial: Denial) => denials.deny(subject, undefined, denial);
+    const approved = await approvedUse(approvals, approval, () => toBeApproved(subject, asked));
+    if (approved.denial !== undefined) return deny(approved.denial);
     const use = useOf(subject, origin);
     if (use === undefined) return deny(plainDenial('WEBHOOK_NOT_CONFIGURED'));
     const retryAfterSeconds = use.kind === 'webhook' ? offlineForSeconds(vaultId) : 0;
     if (retryAfterSeconds > 0) return deny({ code: 'WEBHOOK_UNAVAILABLE', retryAfterSeconds });
+    const taken = [...uses, ...approved.uses];
     const stream = streams.open(subject);
     if (stream === undefined) return denials.denyCoalesced(subject, NO_STREAM);
     let recorded: CommittedEvent | undefined;
@@ -68,21 +81,37 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       const detail = request && { ...request };
       recorded = await audit.commit(proxyEvent(subject, { outcome: 'success', origin, detail }), {
         touchCaller: isStale(subject, clock.now()),
-        onlyIf: { accountRevision, expiresAt: null, uses },
+        onlyIf: { accountRevision, expiresAt: null, uses: taken },
       });
       // A power cut must not give a lifetime use back.
-      if (uses.length > 0) await recorded?.durable;
+      if (taken.length > 0) await recorded?.durable;
     } catch (error) {
       recorded = undefined;
       throw error;
     } finally {
       if (recorded === undefined) stream.close();
     }
-    return recorded && ({ outcome: 'use', use, stream, uses, durable: recorded.durable } as const);
+    const isApproved = approved.uses.length > 0;
+    return (
+      recorded &&
+      ({ outcome: 'use', use, stream, uses: taken, isApproved, durable: recorded.durable } as const)
+    );
   }
 
-  /** @throws ApiError UNAVAILABLE where the proxy's settings or the webhook are others than the use was decided with */
-  async function requireUnchanged(subject: ProxySubject, use: ProxyUse, denials: Denials) {
+  /**
+   * @param needed the approval that is asked for by now, unless the use had one
+   * @throws ApiError UNAVAILABLE where the proxy's settings, its webhook or a policy are others than the use was decided with
+   */
+  async function requireUnchanged(
+    subject: ProxySubject,
+    needed: AllowedUse['approval'],
+    { use, asked }: { readonly use: ProxyUse; readonly asked: ProxyRequest },
+    denials: Denials,
+  ) {
+    const approved = await approvedUse(approvals, needed, () => toBeApproved(subject, asked));
+    if (approved.denial !== undefined) return denials.deny(subject, undefined, approved.denial);
+    if (approved.uses.length > 0)
+      throw new ApiError('UNAVAILABLE', 'A policy was changed a moment ago; try again.');
     const current = useOf(subject, use.origin);
     if (current === undefined) return denials.deny(subject, undefined, plainDenial('WEBHOOK_NOT_CONFIGURED'));
     if (settingsOf(current) !== settingsOf(use))
@@ -105,12 +134,14 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
         evaluate: (subject: ProxySubject, nowMs: number) =>
           evaluateProxyRequest(dependencies, subject, request, nowMs),
       };
-      const decision = await runPipeline(dependencies, denials, {
-        ...steps,
-        conclude: (subject, allowed) => authorizeUse(subject, allowed, { origin, denials }),
-      });
+      const decision = await decideInTime(dependencies, request.waiting, () =>
+        runPipeline(dependencies, denials, {
+          ...steps,
+          conclude: (subject, allowed) => authorizeUse(subject, allowed, request, denials),
+        }),
+      );
       if (decision.outcome === 'denied') return decision;
-      const { outcome, use, stream, uses, durable } = decision;
+      const { outcome, use, stream, uses, isApproved, durable } = decision;
       const recheck = async (): Promise<Denial | undefined> => {
         const again = await runPipeline(dependencies, denials, {
           ...steps,
@@ -118,7 +149,8 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
             const current = await caller.find();
             return current && { ...current, policyUsage: usageWithout(current.policyUsage, uses) };
           },
-          conclude: (subject) => requireUnchanged(subject, use, denials),
+          conclude: (subject, { approval }) =>
+            requireUnchanged(subject, isApproved ? undefined : approval, { use, asked: request }, denials),
         });
         return again.outcome === 'denied' ? again.denial : undefined;
       };
@@ -136,6 +168,27 @@ export function createProxyAccess(dependencies: ProxyAccessDependencies): ProxyA
       stream.close();
       return denials.denyCoalesced(subject, NO_MEMORY);
     },
+  };
+}
+
+/** What a person would be shown, and an approval stands for; undefined where a message of MCP needs none. */
+function toBeApproved(
+  subject: ProxySubject,
+  request: ProxyRequest,
+): ApprovalAsked | AmbiguousAsked | undefined {
+  const { vaultId, proxyId, serviceName, kind } = subject;
+  const { reason, origin } = request;
+  const sent = upstreamRequest(subject, request);
+  const { method, target } = sent;
+  const digested = requestDigest({ ...sent, kind });
+  if ('ambiguity' in digested) return digested;
+  if (digested.isHandshake === true) return undefined;
+  const { digest, tool } = digested;
+  const url = `${new URL(subject.upstreamUrl).origin}${target.split('?', 1)[0]}`;
+  return {
+    ...{ vaultId, serviceName: serviceName ?? '', reason, origin },
+    caller: { type: 'proxy', id: proxyId },
+    request: { method, url, target, digest, ...(tool !== undefined && { tool }) },
   };
 }
 

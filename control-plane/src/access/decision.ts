@@ -1,4 +1,4 @@
-import type { HeaderPairs, Id } from '@svault/shared';
+import type { EndSignal, HeaderPairs, Id } from '@svault/shared';
 import type { AwsSigning } from '@svault/shared/schemas';
 import type { AgentCredential } from '../core/agent.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -7,6 +7,7 @@ import type { PolicyDenial } from '../core/policy.ts';
 import type { FOLLOW_REDIRECTS, ProxyKind } from '../core/proxy.ts';
 import type { LimiterDenial } from '../limits/limiter.ts';
 import type { FilteredRequest } from '../policies/request-filter.ts';
+import type { OpenApproval } from '../core/approval.ts';
 import type { BodyReservation, OpenStream } from './concurrency-limits.ts';
 import type { BoundWebhook, ListedGrant } from './subject.ts';
 
@@ -34,15 +35,21 @@ export type Denial =
   /** `scope` names the limit that had no room. */
   | {
       readonly code: 'RATE_LIMITED';
-      readonly scope: LimiterDenial['scope'] | 'open_streams' | 'large_bodies';
+      readonly scope: LimiterDenial['scope'] | 'open_streams' | 'large_bodies' | 'open_approvals';
       readonly retryAfterSeconds: number;
     }
-  /** `retryAfterSeconds` only, and always, where `rule` is `rate_limit`. `request` is for the log. */
+  /**
+   * `retryAfterSeconds` only, and always, where `rule` is `rate_limit`; `approval` where it is `manual_approval` and one may be
+   * given. `request` is for the log.
+   */
   | ({
       readonly code: 'POLICY_DENIED';
       readonly retryAfterSeconds?: number;
       readonly request?: FilteredRequest | undefined;
-    } & PolicyDenial);
+      readonly approval?: OpenApproval | undefined;
+    } & PolicyDenial)
+  /** The credential's record at the webhook asks for an approval; `approval` unless too many are open. */
+  | { readonly code: 'APPROVAL_REQUIRED'; readonly approval: OpenApproval | undefined };
 
 export const plainDenial = (code: PlainDenialCode): Denial => ({ code });
 
@@ -69,7 +76,18 @@ export type Operation =
   /** The grant alone: neither the vault lock nor a policy denies it. */
   | { readonly kind: 'grant'; readonly serviceName: string | undefined }
   /** The agent's own log about a service, which needs no grant. */
-  | { readonly kind: 'history'; readonly serviceName: string | undefined };
+  | { readonly kind: 'history'; readonly serviceName: string | undefined }
+  /** A grant, which the owner may make of it. Denied where the account does not let agents ask. */
+  | { readonly kind: 'access_request'; readonly serviceName: string | undefined };
+
+/** How long a request that needs an approval may be held open for it. */
+export interface Waiting {
+  readonly seconds: number;
+  /** Aborted when the client disconnects. */
+  readonly signal: EndSignal;
+}
+/** `wait` is at most this. */
+export const MAX_WAIT_SECONDS = 30;
 
 /** For the log, and for policies that look at the address. A ticket has the request's id. */
 export type RequestOrigin = Origin & { readonly requestId: string };
@@ -80,6 +98,10 @@ export interface AccessRequest {
   /** `mcp` requires that the agent has MCP on, and issues a ticket also while the webhook is offline. */
   readonly channel: 'rest' | 'mcp';
   readonly operation: Operation;
+  /** Why the agent asks, in its words, for whoever approves. */
+  readonly reason?: string | undefined;
+  /** Absent: a request that needs an approval is denied at once. */
+  readonly waiting?: Waiting | undefined;
   readonly origin: RequestOrigin;
 }
 
@@ -87,6 +109,8 @@ export interface AccessRequest {
 export interface Caller {
   readonly vaultId: Id<'vlt'>;
   readonly agentId: Id<'agt'>;
+  /** Whether it may ask for grants. */
+  readonly accessRequests: boolean;
 }
 
 export type Decision =
@@ -95,6 +119,12 @@ export type Decision =
   | { readonly outcome: 'ticket'; readonly url: string; readonly expiresAt: number }
   | { readonly outcome: 'grants'; readonly caller: Caller; readonly grants: readonly ListedGrant[] }
   | { readonly outcome: 'grant'; readonly caller: Caller; readonly grant: ListedGrant }
+  /** Asked for; `approval` is undefined where the agent has the grant already, so that there is nothing to decide. */
+  | {
+      readonly outcome: 'access_requested';
+      readonly caller: Caller;
+      readonly approval: OpenApproval | undefined;
+    }
   /** For the operations `admission` and `history`. */
   | { readonly outcome: 'admitted'; readonly caller: Caller };
 
@@ -117,6 +147,9 @@ export interface ProxyRequest {
   /** Its headers as received; a session that they name must be one of the proxy. */
   readonly fields: HeaderPairs;
   readonly body: Uint8Array;
+  /** As of an agent's request. */
+  readonly reason?: string | undefined;
+  readonly waiting?: Waiting | undefined;
   readonly origin: RequestOrigin;
 }
 

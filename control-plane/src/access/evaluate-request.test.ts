@@ -17,7 +17,7 @@ const CLOSED: PolicyDecision = {
 const LOCKED = { vaultLockedAt: '2026-11-20T00:00:00.000Z' };
 const EXPIRED = { grantExpiresAt: '2026-11-20T12:00:00.000Z' };
 const NO_GRANT = { grantId: null };
-const CALLER = { vaultId: 'vlt_1', agentId: 'agt_1' };
+const CALLER = { vaultId: 'vlt_1', agentId: 'agt_1', accessRequests: false };
 const MISSING_GRANT_COUNTER = { scope: 'agent_no_grant', key: 'agt_1', limit: 10, windowMs: 60_000 };
 
 let fixture: AgentFixture;
@@ -198,7 +198,7 @@ it.each(['agent_credentials', 'mcp_handshake'] as const)(
   async (traffic) => {
     fixture.change({ ...LOCKED, ...NO_GRANT, webhookId: null, agentId: 'agt_2' as Id<'agt'> });
     fixture.policy = CLOSED;
-    const answer = { outcome: 'admitted', caller: { vaultId: 'vlt_1', agentId: 'agt_2' } };
+    const answer = { outcome: 'admitted', caller: { ...CALLER, agentId: 'agt_2' } };
     expect(await fixture.decide({ kind: 'admission', traffic }, { channel: 'mcp' })).toEqual(answer);
     expect(fixture.calls).toEqual(['store', 'limiter']);
     expect(fixture.admissions).toMatchObject([{ traffic, callerId: 'agt_2', extraCounters: [] }]);

@@ -2,7 +2,7 @@ import { formatTime } from '@svault/shared';
 import type { LifetimeUse, PolicyInput } from '../core/policy.ts';
 import type { Counter } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { PolicyEvaluator, RateUse } from '../policies/evaluate.ts';
+import type { NeededApproval, PolicyEvaluator, RateUse } from '../policies/evaluate.ts';
 import type { FilteredRequest } from '../policies/request-filter.ts';
 import {
   type AccessRequest,
@@ -27,10 +27,11 @@ export type Evaluation<Result> = {
   readonly rates: readonly RateUse[];
 } & ({ readonly denial: Denial } | { readonly denial?: undefined; readonly result: Result });
 
-type AgentResult =
+export type AgentResult =
   | { readonly kind: 'answer'; readonly answer: Decision }
   /** No grant, or an expired one. */
   | { readonly kind: 'missing-grant'; readonly serviceName: string }
+  | { readonly kind: 'access-request'; readonly serviceName: string }
   | ({ readonly kind: 'access' } & AllowedAccess);
 
 /** A request that grant and policies allow. */
@@ -38,10 +39,12 @@ export interface AllowedAccess {
   readonly serviceName: string;
   /** Counted in the transaction that records the access. */
   readonly uses: readonly LifetimeUse[];
+  /** Undefined where no policy asks for one. */
+  readonly approval: NeededApproval | undefined;
 }
 
 /** A proxied request that policies allow. */
-export interface AllowedUse extends Pick<AllowedAccess, 'uses'> {
+export interface AllowedUse extends Pick<AllowedAccess, 'uses' | 'approval'> {
   /** For the log; undefined where no policy filters requests. */
   readonly request: FilteredRequest | undefined;
 }
@@ -54,7 +57,7 @@ export function evaluateAgentRequest(
   nowMs: number,
 ): Evaluation<AgentResult> {
   const { vaultId, agentId, grants = [] } = subject;
-  const caller = { vaultId, agentId };
+  const caller = { vaultId, agentId, accessRequests: subject.accessRequests === 1 };
   if (operation.kind === 'admission') return answer({ outcome: 'admitted', caller });
   if (operation.kind === 'grants') return answer({ outcome: 'grants', caller, grants });
   if (operation.kind === 'malformed')
@@ -63,10 +66,16 @@ export function evaluateAgentRequest(
   if (serviceName === undefined) return denial('INVALID_SERVICE');
   if (kind === 'history')
     return answer({ outcome: 'admitted', caller }, [limits.counter('credential_history', agentId)]);
-  if (kind === 'credential' && subject.vaultLockedAt !== null) return denial('VAULT_LOCKED');
+  if (kind === 'access_request' && !caller.accessRequests)
+    return { ...UNCOUNTED, denial: { code: 'FORBIDDEN', message: NO_ACCESS_REQUESTS } };
+  if ((kind === 'credential' || kind === 'access_request') && subject.vaultLockedAt !== null)
+    return denial('VAULT_LOCKED');
 
-  if (!hasLiveGrant(subject, nowMs))
-    return counted([limits.counter('agent_no_grant', agentId)], { kind: 'missing-grant', serviceName });
+  if (!hasLiveGrant(subject, nowMs)) {
+    const missing = kind === 'access_request' ? 'access-request' : 'missing-grant';
+    return counted([limits.counter('agent_no_grant', agentId)], { kind: missing, serviceName });
+  }
+  if (kind === 'access_request') return answer({ outcome: 'access_requested', caller, approval: undefined });
   if (kind === 'grant') return answer({ outcome: 'grant', caller, grant: toListed(subject, serviceName) });
 
   const evaluation = evaluatePolicies(policies, subject, {
@@ -77,8 +86,8 @@ export function evaluateAgentRequest(
     upstreamRequest: undefined,
   });
   if (evaluation.denial !== undefined) return evaluation;
-  const { uses } = evaluation.result;
-  return { ...evaluation, result: { kind: 'access', serviceName, uses } };
+  const { uses, approval } = evaluation.result;
+  return { ...evaluation, result: { kind: 'access', serviceName, uses, approval } };
 }
 
 /** The denials of a proxy's request after the limits, in the order of the specification's pipeline. */
@@ -113,9 +122,12 @@ function evaluatePolicies(
     const { policy, rule, reason } = verdict;
     return { ...UNCOUNTED, denial: { code: 'POLICY_DENIED', policy, rule, reason, request } };
   }
-  const { rates, uses } = verdict;
-  return { result: { uses, request }, extraCounters: rates.map(({ counter }) => counter), rates };
+  const { rates, uses, approval } = verdict;
+  return { result: { uses, request, approval }, extraCounters: rates.map(({ counter }) => counter), rates };
 }
+
+const NO_ACCESS_REQUESTS =
+  'Agents of this account cannot ask for grants. Its owner lets them with svault vault edit --access-requests.';
 
 const UNCOUNTED = { extraCounters: [], rates: [] } as const;
 

@@ -6,6 +6,7 @@ import type { Admission, Counter, Limiter, LimiterVerdict } from '../limits/limi
 import type { Limits } from '../limits/limits.ts';
 import type { PolicyEvaluator } from '../policies/evaluate.ts';
 import { type Denial, type Denied, denied, plainDenial } from './decision.ts';
+import type { Approvals } from './approvals.ts';
 import type { Evaluation } from './evaluate-request.ts';
 import type { DenialRecorder } from './record-denial.ts';
 import type { CallerSubject } from './subject.ts';
@@ -17,6 +18,7 @@ export interface PipelineDependencies {
   readonly policies: PolicyEvaluator;
   readonly audit: AuditWriter;
   readonly denials: DenialCounter;
+  readonly approvals: Approvals;
   /** Seconds until the next call of a vault's webhook that is known to be offline; 0 where it is not. */
   readonly offlineForSeconds: (vaultId: Id<'vlt'>) => number;
   readonly clock: Clock;

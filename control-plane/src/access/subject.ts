@@ -19,6 +19,8 @@ export interface CallerSubject {
   readonly policyUsage: string | null;
   /** Of the account; each change that a decision may depend on raises it. */
   readonly accountRevision: number;
+  /** Whether the account lets agents ask for grants. */
+  readonly accessRequests: 0 | 1;
 
   /**
    * The vault's webhook; all null where none is bound, or where it has not answered under its key yet: until then it
@@ -49,6 +51,8 @@ export interface AgentSubject extends CallerSubject {
   readonly refreshPolicy: 'none' | 'auto' | null;
   /** The folder that the grant was made from. */
   readonly sourceGroupId: string | null;
+  /** What the granted credential is known to need an approval for (`TokenStore.approvals`); null: nothing. */
+  readonly approval: string | null;
   /** Live grants by service name, where the request is for the list. */
   readonly grants?: readonly ListedGrant[];
 }

@@ -5,6 +5,7 @@ import { databaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
 import { problemOfScheme } from './scheme.ts';
 import { OIDC_SETTINGS, oidcConfig } from './oidc-settings.ts';
+import { SMTP_SETTINGS, smtpConfig } from './smtp-settings.ts';
 import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
 import { LOG_FORMATS, LOG_LEVELS } from '@svault/server-kit/logger';
 import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
@@ -102,6 +103,7 @@ export const SETTINGS = {
   }),
   SV_LOG_FORMAT: oneOf(LOG_FORMATS, { default: 'json', description: '`json` or `pretty`' }),
   ...OIDC_SETTINGS,
+  ...SMTP_SETTINGS,
   SV_MCP_ALLOWED_ORIGINS: list({
     default: [],
     description:
@@ -147,6 +149,8 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv) {
     connectTo: values.SV_CONNECT_TO,
     /** Undefined: people sign in with accounts of this service. */
     oidc: oidcConfig(values),
+    /** Undefined: nobody is told by e-mail. */
+    smtp: smtpConfig(values),
     /** Ranges and addresses whose `X-Forwarded-For` counts. */
     trustedProxies: values.SV_TRUSTED_PROXIES,
     /** Path of an MMDB file. */

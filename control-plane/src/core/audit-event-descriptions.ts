@@ -28,6 +28,11 @@ export const AUDIT_EVENT_DESCRIPTIONS: Readonly<Record<AuditEventType, string>> 
   POLICY_DELETED: 'A policy was deleted, with the number of its attachments.',
   POLICY_ATTACHED: 'A policy was attached.',
   POLICY_DETACHED: 'A policy was detached, or its target deleted.',
+  APPROVAL_REQUESTED:
+    'An approval was asked for: by a request that a policy holds back, or that its credential does, or for a grant.',
+  APPROVAL_APPROVED: 'A member approved a request, or, without `userId`, an approver did at the webhook.',
+  APPROVAL_DENIED:
+    'A member denied a request or took an approval back, or an approver denied it at the webhook.',
   PROXY_CREATED: 'A proxy was made.',
   PROXY_UPDATED: 'A proxy was changed.',
   PROXY_DELETED: 'A proxy was deleted.',
@@ -40,6 +45,9 @@ export const AUDIT_EVENT_DESCRIPTIONS: Readonly<Record<AuditEventType, string>> 
   PROVIDER_CREATED: 'An OAuth provider was made.',
   PROVIDER_UPDATED: 'An OAuth provider was changed.',
   PROVIDER_DELETED: 'An OAuth provider was deleted.',
+  NOTIFICATION_CREATED: 'A channel of notifications was made, or a browser added.',
+  NOTIFICATION_DELETED:
+    'A channel of notifications was deleted; `reason` is `gone` for a browser that withdrew its subscription.',
   ADMIN_KEY_CREATED: 'An admin key was made.',
   ADMIN_KEY_UPDATED: 'The admin key of the settings was replaced.',
   ADMIN_KEY_DELETED: 'An admin key was revoked.',
@@ -55,4 +63,6 @@ export const AUDIT_EVENT_DESCRIPTIONS: Readonly<Record<AuditEventType, string>> 
     'A person let an MCP client act as an agent, or a proxy opened a session at its upstream.',
   OAUTH_SESSION_REVOKED: 'Such a session was ended.',
   ACCOUNT_EXPORTED: 'The account was exported.',
+  ACCOUNT_UPDATED:
+    'A setting of the account was changed: whether agents may ask for grants (`accessRequests`).',
 };

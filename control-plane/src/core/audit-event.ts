@@ -29,6 +29,9 @@ export const AUDIT_EVENT_TYPES = [
   'POLICY_DELETED',
   'POLICY_ATTACHED',
   'POLICY_DETACHED',
+  'APPROVAL_REQUESTED',
+  'APPROVAL_APPROVED',
+  'APPROVAL_DENIED',
   'PROXY_CREATED',
   'PROXY_UPDATED',
   'PROXY_DELETED',
@@ -41,6 +44,8 @@ export const AUDIT_EVENT_TYPES = [
   'PROVIDER_CREATED',
   'PROVIDER_UPDATED',
   'PROVIDER_DELETED',
+  'NOTIFICATION_CREATED',
+  'NOTIFICATION_DELETED',
   'ADMIN_KEY_CREATED',
   'ADMIN_KEY_UPDATED',
   'ADMIN_KEY_DELETED',
@@ -55,6 +60,7 @@ export const AUDIT_EVENT_TYPES = [
   'OAUTH_SESSION_CREATED',
   'OAUTH_SESSION_REVOKED',
   'ACCOUNT_EXPORTED',
+  'ACCOUNT_UPDATED',
 ] as const;
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
@@ -69,11 +75,12 @@ export const isCredentialRequest = ({
   CREDENTIAL_REQUESTS.includes(eventType) && detail?.['code'] !== 'UPSTREAM_UNAUTHORIZED';
 
 /**
- * Events of uses, sign-ins, reads and of what no decision about an access reads: folders, providers, admin keys, members who
- * come, browser sessions and metadata of tokens.
+ * Events of uses, sign-ins, reads and of what no decision about an access reads: folders, providers, notifications, admin keys,
+ * members who come, browser sessions and metadata of tokens.
  */
 const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventType>([
   'AGENT_CREDENTIAL_ACCESS',
+  'APPROVAL_REQUESTED',
   'PROXY_CREDENTIAL_USE',
   'OWNER_CREDENTIAL_ACCESS',
   'KEY_REVEALED',
@@ -89,6 +96,8 @@ const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventTyp
   'PROVIDER_CREATED',
   'PROVIDER_UPDATED',
   'PROVIDER_DELETED',
+  'NOTIFICATION_CREATED',
+  'NOTIFICATION_DELETED',
   'ADMIN_KEY_CREATED',
   'ADMIN_KEY_UPDATED',
   'ADMIN_KEY_DELETED',

@@ -33,7 +33,7 @@ interface SettingsByType {
   readonly geo_restrict: GeoRestrictSettings;
   readonly rate_limit: RateLimitSettings;
   readonly max_usage: MaxUsageSettings;
-  readonly manual_approval: unknown;
+  readonly manual_approval: ManualApprovalSettings;
   readonly request_filter: RequestFilterSettings;
 }
 export type RuleType = keyof SettingsByType;
@@ -80,6 +80,13 @@ export interface MaxUsageSettings {
   readonly limit: number;
 }
 
+export interface ManualApprovalSettings {
+  /** How long an approval may be used once it is given; absent: an hour. */
+  readonly expiresInSeconds?: number | undefined;
+  /** How often; absent: once. */
+  readonly uses?: number | undefined;
+}
+
 export interface RequestFilterSettings {
   /** Of which one has to match a proxied request whole (PROTOCOL.md section 5.7). */
   readonly requests: readonly RequestRule[];
@@ -111,8 +118,9 @@ export interface PolicyDenial {
   readonly reason: string;
 }
 
-/** One use of a `max_usage` rule, counted in the transaction that records the access. */
+/** One use of a `max_usage` rule, or of an approval, counted in the transaction that records the access. */
 export interface LifetimeUse {
+  /** Of an approval: its id. */
   readonly ruleId: string;
   readonly targetType: TargetType;
   readonly targetId: string;

@@ -47,6 +47,10 @@ export interface TokenStore {
   update(vaultId: Id<'vlt'>, serviceName: string, changes: TokenChanges, updatedAt: string): Promise<void>;
   /** Records that an upstream answered 401. @returns false where that is recorded already, or the token is unknown */
   markRejected(vaultId: Id<'vlt'>, serviceName: string, at: string): Promise<boolean>;
+  /** What the account's tokens of these names are known to need an approval for, by name, without those that need none. */
+  approvals(vaultId: Id<'vlt'>, serviceNames: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** @param approval names of operations, by a space; undefined: none needs one */
+  setApproval(vaultId: Id<'vlt'>, serviceName: string, approval: string | undefined): Promise<void>;
   clearRejected(vaultId: Id<'vlt'>, serviceName: string): Promise<void>;
   /** @returns whether it was there */
   remove(vaultId: Id<'vlt'>, serviceName: string): Promise<boolean>;

@@ -9,6 +9,8 @@ export interface Vault {
   readonly createdAt: string;
   /** When it was locked; undefined while it is unlocked. */
   readonly lockedAt: string | undefined;
+  /** Whether agents may ask for grants. */
+  readonly accessRequests: boolean;
 }
 
 export interface VaultStore {
@@ -20,6 +22,7 @@ export interface VaultStore {
   add(vault: { readonly id: Id<'vlt'>; readonly createdAt: string }): Promise<void>;
   get(vaultId: Id<'vlt'>): Promise<Vault | undefined>;
   setLockedAt(vaultId: Id<'vlt'>, lockedAt: string | undefined): Promise<void>;
+  setAccessRequests(vaultId: Id<'vlt'>, accessRequests: boolean): Promise<void>;
 }
 
 interface VaultStores {
@@ -57,6 +60,19 @@ export async function unlockVault(
   await stores.vaults.setLockedAt(vault.id, undefined);
   await stores.audit.append(eventBy(actor, 'VAULT_UNLOCKED'));
   return { ...vault, lockedAt: undefined };
+}
+
+/** Lets agents ask for grants, or no longer. The same again changes nothing and writes no event. */
+export async function setAccessRequests(
+  stores: VaultStores & { readonly audit: AuditStore },
+  actor: Actor,
+  accessRequests: boolean,
+): Promise<Vault> {
+  const vault = await ownVault(stores, actor);
+  if (vault.accessRequests === accessRequests) return vault;
+  await stores.vaults.setAccessRequests(vault.id, accessRequests);
+  await stores.audit.append(eventBy(actor, 'ACCOUNT_UPDATED', { detail: { accessRequests } }));
+  return { ...vault, accessRequests };
 }
 
 export async function ownVault(stores: VaultStores, actor: Actor): Promise<Vault> {

@@ -1,6 +1,7 @@
 import type { EndSignal, HeaderPairs, WebhookErrorCode } from '@svault/shared';
 import type { TakeAnswer } from '@svault/shared/egress';
-import type { ProxyUse } from '../access/decision.ts';
+import type { OpenApproval } from '../core/approval.ts';
+import type { ProxyUse, Waiting } from '../access/decision.ts';
 
 /** A request to be forwarded to the upstream. */
 export interface ProxyExchange {
@@ -10,6 +11,9 @@ export interface ProxyExchange {
   /** As received; forwarding selects those to send. */
   readonly fields: HeaderPairs;
   readonly body: Uint8Array;
+  /** As of the request that was decided. */
+  readonly reason?: string | undefined;
+  readonly waiting?: Waiting | undefined;
   /** Aborted when the caller disconnects, and when the use is no longer allowed. */
   readonly signal: EndSignal;
   /**
@@ -30,6 +34,8 @@ export interface ForwardRefusal {
   readonly code: WebhookErrorCode | UpstreamCode | 'WEBHOOK_UNAVAILABLE';
   readonly error: string;
   readonly retryAfterSeconds?: number | undefined;
+  /** Of `APPROVAL_REQUIRED`, unless too many are open. */
+  readonly approval?: OpenApproval | undefined;
 }
 
 /**

@@ -6,6 +6,7 @@ import { PROXY_PATHS } from '../core/proxy.ts';
 import type { CredentialRejections } from './credential-rejections.ts';
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './exchange.ts';
 import { holdUntil } from './held-answer.ts';
+import { createProxyApprovals } from './proxy-approvals.ts';
 import { createProxyCall } from './proxy-call.ts';
 import { createUpstreamResponse, upstreamUrlOf } from './upstream-response.ts';
 import { createSessionForward } from './via-session.ts';
@@ -22,15 +23,20 @@ type Dependencies = Parameters<typeof createSessionForward>[0] &
  * @param options.baseUrl the control plane's public address, without trailing slash
  */
 export function createForward(
-  options: Omit<Dependencies, 'call' | 'timeouts'> & {
-    readonly timeouts?: ForwardTimeouts;
-    readonly baseUrl: string;
-    readonly rejections: CredentialRejections;
-    readonly sessionIds: SessionIds;
-  },
+  options: Omit<Dependencies, 'approvals' | 'call' | 'timeouts'> &
+    Parameters<typeof createProxyApprovals>[0] & {
+      readonly timeouts?: ForwardTimeouts;
+      readonly baseUrl: string;
+      readonly rejections: CredentialRejections;
+      readonly sessionIds: SessionIds;
+    },
 ): Forward {
   const { timeouts = FORWARD_TIMEOUTS, rejections, sessionIds, baseUrl } = options;
-  const viaWebhook = createWebhookForward({ ...options, call: createProxyCall({ ...options, timeouts }) });
+  const viaWebhook = createWebhookForward({
+    ...options,
+    approvals: createProxyApprovals(options),
+    call: createProxyCall({ ...options, timeouts }),
+  });
   const viaSession = createSessionForward({ ...options, timeouts });
   return async (use, received, take) => {
     const kind = kindOf(use);

@@ -8,24 +8,28 @@ import { WebhookCallFailed } from '../webhook/call-failed.ts';
 import { RETRY_AFTER_SECONDS } from '../webhook/outages.ts';
 import type { SignatureAlarm } from '../webhook/signature-alarm.ts';
 import { type ProxyConfigDelivery, UnsupportedProxy, deliveryMark } from './proxy-config-sync.ts';
+import type { OpenApproval } from '../core/approval.ts';
+import { APPROVAL_RETRY_SECONDS, approvalRequiredText } from '../access/approved-use.ts';
+import type { ProxyApprovals } from './proxy-approvals.ts';
 import type { Forward, ForwardRefusal, ProxyExchange, WebhookUse } from './exchange.ts';
 import type { ProxyAnswer, ProxyCall } from './proxy-call.ts';
 
 /**
  * Forwards for `Token` proxies: through the webhook, which injects the credential (PROTOCOL.md section 5.6). Delivers the
  * proxy's settings first where the webhook does not have them. A token that only the control plane can refresh is refreshed
- * and the call made once more (PRX-11); nothing else is retried. After either wait the use is checked again before it is
- * signed.
+ * and the call made once more (PRX-11), and so is one that was approved at the webhook meanwhile; nothing else is retried.
+ * After each wait the use is checked again before it is signed.
  */
 export function createWebhookForward(options: {
   readonly call: ProxyCall;
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly configs: ProxyConfigDelivery;
   readonly refresh: TokenRefresh;
+  readonly approvals: ProxyApprovals;
   readonly signatureAlarm: SignatureAlarm;
   readonly logger: Logger;
 }): Forward<WebhookUse> {
-  const { call, links, configs, refresh, signatureAlarm, logger } = options;
+  const { call, links, configs, refresh, approvals, signatureAlarm, logger } = options;
 
   const unavailable = (): ForwardRefusal => ({
     status: 502,
@@ -86,21 +90,56 @@ export function createWebhookForward(options: {
   return async (use, exchange, take) => {
     const undelivered = await deliver(use, exchange);
     if (undelivered !== undefined || exchange.signal.aborted) return undelivered;
-    const first = await call(use, exchange, take);
-    if (first.kind !== 'refused' || first.code !== 'REFRESH_NEEDED') return refusalFor(use, first);
-    await exchange.durable;
-    const { vaultId, proxyId, config, origin } = use;
-    const why = { reason: 'expired', proxyId, origin } as const;
-    const result = await refresh.refresh(vaultId, config.serviceName, why);
-    if (result.outcome === 'webhook_unavailable') return unavailable();
-    if (result.outcome !== 'refreshed') return refusedBy(result);
-    await exchange.recheck();
-    if (exchange.signal.aborted) return undefined;
-    // PROTOCOL.md TIX-38: no ticket is used twice.
-    const second = { ...use, origin: { ...origin, requestId: `${origin.requestId}-2` } };
-    return refusalFor(use, await call(second, exchange, take));
+    const refreshed = async (): Promise<ForwardRefusal | undefined> => {
+      await exchange.durable;
+      const { vaultId, proxyId, config, origin } = use;
+      const why = { reason: 'expired', proxyId, origin } as const;
+      const result = await refresh.refresh(vaultId, config.serviceName, why);
+      if (result.outcome === 'webhook_unavailable') return unavailable();
+      return result.outcome === 'refreshed' ? undefined : refusedBy(result);
+    };
+    const approved = async (): Promise<ForwardRefusal | undefined> => {
+      await exchange.durable;
+      const verdict = await approvals.approve(use, exchange);
+      switch (verdict.kind) {
+        case 'approved':
+          return undefined;
+        case 'unavailable':
+          return unavailable();
+        case 'refused':
+          return refusedAs('APPROVAL_REQUIRED');
+        case 'open':
+          return notApproved(verdict.open);
+      }
+    };
+    // What a refusal needs before the call can be made once more: each of them once.
+    const needed = new Map([
+      ['REFRESH_NEEDED', refreshed],
+      ['APPROVAL_REQUIRED', approved],
+    ]);
+    for (let attempt = 1; ; attempt++) {
+      const answer = await call(ofAttempt(use, attempt), exchange, take);
+      const mend = answer.kind === 'refused' ? needed.get(answer.code) : undefined;
+      if (answer.kind !== 'refused' || mend === undefined) return refusalFor(use, answer);
+      needed.delete(answer.code);
+      const refusal = await mend();
+      if (refusal !== undefined) return refusal;
+      await exchange.recheck();
+      if (exchange.signal.aborted) return undefined;
+    }
   };
 }
+
+/** PROTOCOL.md TIX-38: no ticket is used twice. */
+const ofAttempt = (use: WebhookUse, attempt: number): WebhookUse =>
+  attempt === 1
+    ? use
+    : { ...use, origin: { ...use.origin, requestId: `${use.origin.requestId}-${attempt}` } };
+
+const notApproved = (approval: OpenApproval | undefined): ForwardRefusal => ({
+  ...{ status: WEBHOOK_ERROR_STATUS.APPROVAL_REQUIRED, code: 'APPROVAL_REQUIRED' },
+  ...{ error: approvalRequiredText(approval), approval, retryAfterSeconds: APPROVAL_RETRY_SECONDS },
+});
 
 const unsupported = ({ capability }: UnsupportedProxy): ForwardRefusal => ({
   status: 502,
@@ -110,10 +149,11 @@ const unsupported = ({ capability }: UnsupportedProxy): ForwardRefusal => ({
 
 /** PROTOCOL.md PRX-32: these keep their status, as a denial of what the agent asked does; all others become 502. */
 const KEPT_STATUSES: ReadonlySet<number> = new Set([413, 429, 504]);
+const KEPT_CODES: ReadonlySet<WebhookErrorCode> = new Set(['REQUEST_NOT_ALLOWED', 'APPROVAL_REQUIRED']);
 
 function refusedAs(code: WebhookErrorCode, retryAfterSeconds?: number): ForwardRefusal {
   const status = WEBHOOK_ERROR_STATUS[code];
-  const isKept = KEPT_STATUSES.has(status) || code === 'REQUEST_NOT_ALLOWED';
+  const isKept = KEPT_STATUSES.has(status) || KEPT_CODES.has(code);
   return {
     status: isKept ? status : 502,
     code,

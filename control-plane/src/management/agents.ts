@@ -78,6 +78,7 @@ export async function deleteAgent(change: Change, id: string): Promise<void> {
   if (status === 'deleted') return;
   const grants = await change.grants.removeOfAgent(vaultId, agentId);
   await detachAll(change, { type: 'agent', id: agentId });
+  await change.approvals.removeOf(change.actor.vaultId, { callerId: agentId });
   await change.agents.markDeleted(vaultId, agentId);
   await recordChange(change, 'AGENT_DELETED', { agentId, detail: { grants } });
 }

@@ -8,7 +8,7 @@ import type { Change } from '../core/stores.ts';
 import { existingAgentOf } from './agents.ts';
 import { requireToken } from './tokens.ts';
 
-interface GrantTerms extends ExpiryInput {
+export interface GrantTerms extends ExpiryInput {
   readonly refreshPolicy?: RefreshPolicy | undefined;
 }
 
@@ -88,11 +88,12 @@ export async function renewGrant(
   return grant;
 }
 
-/** active or expired → deleted, from the agent's next request on. */
+/** active or expired → deleted, from the agent's next request on, with what was approved under it. */
 export async function revokeGrant(change: Change, agentRef: string, serviceName: string): Promise<void> {
   const { vaultId, id: agentId } = await ownOf(change.agents, change.actor, agentRef);
   const { id: grantId } = orNotFound(await change.grants.get(vaultId, agentId, serviceName));
   await change.grants.remove(vaultId, grantId);
+  await change.approvals.removeOf(vaultId, { callerId: agentId, serviceName });
   await recordChange(change, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId } });
 }
 

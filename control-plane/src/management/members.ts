@@ -83,6 +83,7 @@ export async function removeMember(change: Change, id: string, clock: Clock): Pr
   await change.passwords.remove(memberId);
   await change.identities.removeOfUser(memberId);
   await change.attention.removeOfUser(memberId);
+  await change.notifications.removeOfUser(vaultId, memberId);
   await change.users.markDeleted(vaultId, memberId, formatTime(clock.now()));
   await recordChange(change, 'MEMBER_DELETED', { detail: { memberId } });
 }

@@ -12,7 +12,12 @@ import {
 } from '../core/policy.ts';
 import type { Change, Stores } from '../core/stores.ts';
 import type { AttachedPolicy } from '../policies/compile.ts';
-import type { ExplainingEvaluator, Explanation, PolicyDecision } from '../policies/evaluate.ts';
+import {
+  type ExplainingEvaluator,
+  type Explanation,
+  type PolicyDecision,
+  unapproved,
+} from '../policies/evaluate.ts';
 import { existingAgentOf } from './agents.ts';
 import { recordAttachment } from './policy-attachments.ts';
 import { activeProxyOf } from './proxies.ts';
@@ -156,7 +161,7 @@ export async function simulate(
   const explanation = evaluator.explain(input);
   const isKnown = explanation.rules.every(({ allowed }) => allowed !== undefined);
   const policies = isKnown ? input.policies : withoutFilters(input.policies);
-  return { verdict: evaluator.evaluate({ ...input, policies }), ...explanation };
+  return { verdict: unapproved(evaluator.evaluate({ ...input, policies })), ...explanation };
 }
 
 function withoutFilters(policies: PolicyInput['policies']): PolicyInput['policies'] {

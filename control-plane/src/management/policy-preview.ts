@@ -225,7 +225,8 @@ function otherPolicies(
       inputs.set(pair, input);
     }
     const verdict = evaluator.evaluate({ ...past, ...input });
-    if (verdict.allowed) return ALLOWED;
+    // Whether it was approved is not known.
+    if (verdict.allowed) return verdict.approval === undefined ? ALLOWED : UNKNOWN;
     // Its uses of now may be later ones.
     if (verdict.rule === 'max_usage' || needsUnknown(past, verdict.rule)) return UNKNOWN;
     return { decision: 'denied', denial: verdict };

@@ -135,6 +135,7 @@ export async function deleteProxy(change: Change, id: string, clock: Clock): Pro
   await endUse(change, proxy, formatTime(clock.now()));
   const { vaultId, id: proxyId, serviceName, name } = proxy;
   await detachAll(change, { type: 'proxy', id: proxyId });
+  await change.approvals.removeOf(change.actor.vaultId, { callerId: proxyId });
   await change.proxies.remove(vaultId, proxyId);
   await recordChange(change, 'PROXY_DELETED', { proxyId, serviceName, detail: { name } });
 }

@@ -36,6 +36,20 @@ export async function createToken(change: Change, input: NewToken, clock: Clock)
   return token;
 }
 
+/**
+ * Notes what the owner is about to store an approval for (`TokenStore.setApproval`).
+ *
+ * @param operations undefined: they do not say
+ */
+export async function declareApproval(
+  { actor, tokens }: Pick<Change, 'actor' | 'tokens'>,
+  serviceName: string,
+  operations: readonly string[] | undefined,
+): Promise<void> {
+  if (operations !== undefined)
+    await tokens.setApproval(actor.vaultId, serviceName, operations.toSorted().join(' ') || undefined);
+}
+
 export async function updateToken(
   change: Change,
   serviceName: string,
@@ -62,6 +76,7 @@ export async function removeToken(change: Change, serviceName: string): Promise<
   if (!(await change.tokens.remove(actor.vaultId, serviceName))) return false;
   const grants = await change.grants.removeOfService(actor.vaultId, serviceName);
   await detachAll(change, { type: 'token', id: serviceName });
+  await change.approvals.removeOf(change.actor.vaultId, { serviceName });
   const revoked = grants.map(({ id, agentId }) =>
     eventBy(actor, 'GRANT_REVOKED', { agentId, serviceName, detail: { grantId: id } }),
   );

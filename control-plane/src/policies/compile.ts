@@ -50,7 +50,7 @@ export function createPolicyCompiler(): (policies: string) => readonly CompiledR
 }
 
 /** A filter may have to read a body, and what counts counts only what all others allow. */
-const KINDS: readonly CompiledRule['kind'][] = ['condition', 'filter', 'lifetime', 'rate'];
+const KINDS: readonly CompiledRule['kind'][] = ['condition', 'filter', 'lifetime', 'approval', 'rate'];
 const byKind = (a: CompiledRule, b: CompiledRule): number => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind);
 
 /** The order in which attached policies are evaluated and named. */

@@ -1,7 +1,7 @@
 import { utf8 } from '@svault/shared';
 import type { HttpRequest } from '@svault/shared/request-rules';
 import { describe, expect, it, vi } from 'vitest';
-import { type PolicyDecision, createPolicyEvaluator } from './evaluate.ts';
+import { type PolicyDecision, createPolicyEvaluator, unapproved } from './evaluate.ts';
 import type { PolicyInput, RuleSettings } from '../core/policy.ts';
 import { RULES } from './rules.ts';
 
@@ -75,8 +75,29 @@ it.each([
   },
 );
 
-it('manual_approval denies each request', () => {
-  expect(named(ask([{ name: 'ask me', rules: [APPROVAL] }]))).toEqual(['ask me', 'manual_approval']);
+describe('manual_approval', () => {
+  it('hands on that an approval is needed, with the denial of a request that has none', () => {
+    const decision = ask([{ name: 'ask me', rules: [APPROVAL] }]);
+    const denial = { policy: 'ask me', rule: 'manual_approval', reason: RULES.manual_approval.reason };
+    expect(decision).toEqual({
+      ...{ allowed: true, rates: [], uses: [] },
+      approval: { uses: 1, validSeconds: 3_600, denial },
+    });
+    expect(unapproved(decision)).toEqual({ allowed: false, ...denial });
+    expect(unapproved(ask([{ rules: [OPEN] }])).allowed).toBe(true);
+  });
+
+  it('of several rules counts with the strictest settings', () => {
+    const decision = ask([
+      { rules: [{ ...APPROVAL, uses: 5, expiresInSeconds: 300 }] },
+      { target: 'token', rules: [{ ...APPROVAL, uses: 2 }] },
+    ]);
+    expect(decision).toMatchObject({ approval: { uses: 2, validSeconds: 300 } });
+  });
+
+  it('asks for nothing where another rule denies', () => {
+    expect(named(ask([{ rules: [APPROVAL, CLOSED] }]))).toEqual(['policy 0', 'time_window']);
+  });
 });
 
 it('an unknown address is in no network and in no country', () => {
@@ -138,7 +159,7 @@ describe('a rule that counts', () => {
   });
 
   it('counts nothing where another rule denies', () => {
-    for (const denying of [CLOSED, APPROVAL])
+    for (const denying of [CLOSED, ELSEWHERE])
       expect(ask([{ rules: [RATE, USES, denying] }])).not.toHaveProperty('rates');
   });
 });
@@ -256,7 +277,7 @@ describe('a request_filter', () => {
 
 describe('of several denials', () => {
   it("that of the agent's policies is named before that of the token's, whatever their names", () => {
-    const rules = [APPROVAL];
+    const rules = [CLOSED];
     expect(
       named(
         ask([
@@ -264,13 +285,13 @@ describe('of several denials', () => {
           { target: 'agent', name: 'b', rules },
         ]),
       ),
-    ).toEqual(['b', 'manual_approval']);
+    ).toEqual(['b', 'time_window']);
   });
 
   it('the first by policy name, then by id, then by the order of the rules is named', () => {
     const policies: Attached[] = [
-      { name: 'b', rules: [APPROVAL] },
-      { name: 'a', id: 'pol_2', rules: [APPROVAL] },
+      { name: 'b', rules: [ELSEWHERE] },
+      { name: 'a', id: 'pol_2', rules: [ELSEWHERE] },
       { name: 'a', id: 'pol_1', rules: [CLOSED, ELSEWHERE] },
     ];
     for (const order of [policies, policies.toReversed()])

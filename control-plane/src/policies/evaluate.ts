@@ -21,13 +21,27 @@ export type PolicyDecision = {
   readonly request?: FilteredRequest | undefined;
 } & (
   | ({ readonly allowed: false } & PolicyDenial)
-  | { readonly allowed: true; readonly rates: readonly RateUse[]; readonly uses: readonly LifetimeUse[] }
+  | {
+      readonly allowed: true;
+      readonly rates: readonly RateUse[];
+      readonly uses: readonly LifetimeUse[];
+      /** Undefined where no rule asks for an approval. */
+      readonly approval?: NeededApproval | undefined;
+    }
 );
 
 /** A `rate_limit` rule, which the limiter checks and counts last. */
 export interface RateUse {
   readonly counter: Counter;
   /** The denial where the counter is full. */
+  readonly denial: PolicyDenial;
+}
+
+/** That a request needs an approval, by one rule or several, of which the strictest settings count. */
+export interface NeededApproval {
+  readonly validSeconds: number;
+  readonly uses: number;
+  /** The denial of a request that has none. */
   readonly denial: PolicyDenial;
 }
 
@@ -67,6 +81,7 @@ interface RuleResult {
   readonly used: number | undefined;
 }
 
+const DEFAULT_VALID_SECONDS = 3_600;
 const NOTHING_ATTACHED: PolicyDecision = { allowed: true, rates: [], uses: [] };
 
 /**
@@ -83,6 +98,7 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
       const facts = factsOf(input, countryOf);
       let request: FilteredRequest | undefined;
       for (const rule of rules) {
+        if (rule.kind === 'approval') continue;
         const ruling = rulingOf(rule, facts);
         if (ruling.allowed !== true)
           return { allowed: false, ...denialOf(rule, ruling.reason), request: ruling.request };
@@ -93,6 +109,7 @@ export function createPolicyEvaluator(countryOf: CountryOf): ExplainingEvaluator
         request,
         rates: rules.flatMap((rule) => rateUse(rule, input)),
         uses: rules.flatMap((rule) => lifetimeUse(rule, input)),
+        approval: neededApproval(rules),
       };
     },
     filters: (policies) => policies !== null && compile(policies).some(({ kind }) => kind === 'filter'),
@@ -181,6 +198,8 @@ function rulingOf(rule: CompiledRule, facts: RequestFacts): Ruling {
       return filterRequest(rule.rules, facts.caller, facts.request());
     case 'lifetime':
       return { allowed: facts.used(rule.target, rule.ruleId) < rule.settings.limit };
+    case 'approval':
+      return { allowed: false };
     case 'rate':
       return { allowed: true };
   }
@@ -195,6 +214,25 @@ function rateUse(rule: CompiledRule, input: PolicyInput): RateUse[] {
   const counter: Counter = { scope: 'rate_limit', key, limit, windowMs: windowSeconds * 1_000 };
   return [{ counter, denial: denialOf(rule) }];
 }
+
+function neededApproval(rules: readonly CompiledRule[]): NeededApproval | undefined {
+  const asking = rules.filter((rule) => rule.kind === 'approval');
+  const [first] = asking;
+  if (first === undefined) return undefined;
+  return {
+    validSeconds: Math.min(
+      ...asking.map(({ settings }) => settings.expiresInSeconds ?? DEFAULT_VALID_SECONDS),
+    ),
+    uses: Math.min(...asking.map(({ settings }) => settings.uses ?? 1)),
+    denial: denialOf(first),
+  };
+}
+
+/** What is decided where nobody approves: of simulations, previews and lists of who can reach what. */
+export const unapproved = (decision: PolicyDecision): PolicyDecision =>
+  decision.allowed && decision.approval !== undefined
+    ? { allowed: false, ...decision.approval.denial, request: decision.request }
+    : decision;
 
 function lifetimeUse(rule: CompiledRule, input: PolicyInput): LifetimeUse[] {
   if (rule.kind !== 'lifetime') return [];

@@ -2,7 +2,7 @@ import { createCounterStore } from '../limits/counter-store.ts';
 import { decideAll, ownedBy } from '../limits/kernel.ts';
 import type { Policy, PolicyDenial, PolicyInput, RuleType, TargetType } from '../core/policy.ts';
 import type { AttachedPolicy } from './compile.ts';
-import { type PolicyEvaluator, countName } from './evaluate.ts';
+import { type PolicyEvaluator, countName, unapproved } from './evaluate.ts';
 
 /** A request of the past. */
 export type PastRequest = Omit<PolicyInput, 'policies' | 'usage'>;
@@ -84,7 +84,7 @@ export function createPolicyReplay(
       if (types.length === 0) return ALLOWED;
       const known = rules.filter(({ type }) => !needsUnknown(request, type));
       const input = { ...request, policies: textAt(types, known), usage: usageAt(request, types) };
-      const verdict = evaluator.evaluate(input);
+      const verdict = unapproved(evaluator.evaluate(input));
       if (!verdict.allowed) return denied(verdict);
       if (known.length < rules.length) return UNKNOWN;
       const counters = verdict.rates.map(({ counter }) => ownedBy(vaultId, counter));

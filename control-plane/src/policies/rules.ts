@@ -3,6 +3,7 @@ import { type HttpRequest, type RequestRules, compileRequestRules } from '@svaul
 import * as z from 'zod';
 import {
   MAX_RULES_TEXT,
+  type ManualApprovalSettings,
   type MaxUsageSettings,
   type RateLimitSettings,
   type RuleSettings,
@@ -27,11 +28,12 @@ export interface RequestFacts {
   used(target: TargetType, ruleId: string): number;
 }
 
-/** How a rule decides: by the circumstances of a request, by what it asks, by its uses of a lifetime, or by the limiter. */
+/** How a rule decides: by the circumstances of a request, by what it asks, by its uses of a lifetime, by people, or by the limiter. */
 export type CompiledSettings =
   | { readonly kind: 'condition'; readonly allows: (facts: RequestFacts) => boolean }
   | { readonly kind: 'filter'; readonly rules: RequestRules }
   | { readonly kind: 'lifetime'; readonly settings: MaxUsageSettings }
+  | { readonly kind: 'approval'; readonly settings: ManualApprovalSettings }
   | { readonly kind: 'rate'; readonly settings: RateLimitSettings };
 
 interface RuleDefinition<T extends RuleType> {
@@ -49,6 +51,8 @@ const MAX_RULES = 20;
 const MAX_REQUESTS = 1_000_000;
 const MAX_WINDOW_S = 30 * 24 * 3_600;
 const MAX_USES = 1_000_000_000;
+const MAX_APPROVED_USES = 100;
+const VALIDITY = 'must be a whole number of seconds from 300 to 86400';
 
 const numberUpTo = (max: number): z.ZodInt => {
   const error = `must be a whole number from 1 to ${max}`;
@@ -92,10 +96,17 @@ export const RULES = {
     reason: 'It was used as often as it may be.',
   },
   manual_approval: {
-    schema: z.strictObject({ type: z.literal('manual_approval') }),
-    // Specification, "ABAC policy": approval is not available, and denies each request.
-    compile: () => ({ kind: 'condition', allows: () => false }),
-    reason: 'It needs an approval, and approvals are not available.',
+    schema: z.strictObject({
+      type: z.literal('manual_approval'),
+      expiresInSeconds: z
+        .int({ error: VALIDITY })
+        .min(300, { error: VALIDITY })
+        .max(86_400, { error: VALIDITY })
+        .optional(),
+      uses: numberUpTo(MAX_APPROVED_USES).optional(),
+    }),
+    compile: (settings) => ({ kind: 'approval', settings }),
+    reason: 'It needs an approval.',
   },
   request_filter: {
     schema: z.strictObject({ type: z.literal('request_filter'), ...requestFilterMembers }),

@@ -6,6 +6,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, Secret, newId, systemClock } from '@svault/shared';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AlreadyCounted } from '../core/activity.ts';
+import type { Notification, StoredChannel } from '../core/notification.ts';
 import type { PageRequest } from '../core/paging.ts';
 import type { Policy } from '../core/policy.ts';
 import type { StoredProvider } from '../core/provider.ts';
@@ -90,6 +91,16 @@ const PROVIDER: StoredProvider = {
   algorithm: undefined,
 };
 
+const CHANNEL: StoredChannel = {
+  ...{ id: newId('nch'), vaultId: VAULT, type: 'slack', name: 'n', target: 't', userId: undefined },
+  ...{ createdAt: 't', lastDeliveredAt: undefined, lastFailedAt: undefined, lastError: undefined },
+  addressWrapped: 'w',
+};
+const NOTIFICATION: Notification = {
+  ...{ vaultId: VAULT, channelId: CHANNEL.id, approvalId: newId('apr') },
+  ...{ dueAt: 't', tries: 0, isSummary: 0 },
+};
+
 const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.activity.backlog({ after: undefined, limit: 10 }),
   (s) => s.activity.backlog({ after: VAULT, limit: 10 }),
@@ -115,6 +126,18 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.agents.setStatus(VAULT, AGENT, 'active'),
   (s) => s.agents.markDeleted(VAULT, AGENT),
   (s) => s.agents.wrappedKey(VAULT, AGENT),
+  (s) => s.approvals.get(VAULT, 'apr_1'),
+  (s) => s.approvals.newestOf(VAULT, 'k'),
+  (s) => s.approvals.ofWebhook(VAULT, TEN),
+  (s) => s.approvals.decidedAmong(TEN as Id<'apr'>[]),
+  (s) =>
+    s.approvals.pendingOf({ vaultId: VAULT, callerType: 'agent', callerId: AGENT, serviceName: 's' }, 't'),
+  (s) => s.approvals.list(VAULT, undefined, BY_TIME),
+  (s) => s.approvals.list(VAULT, 't', BY_TIME),
+  (s) => s.approvals.removeBefore('t', 10),
+  (s) => s.approvals.removeOf(VAULT, { serviceName: 's' }),
+  (s) => s.approvals.removeOf(VAULT, { callerId: AGENT }),
+  (s) => s.approvals.removeOf(VAULT, { callerId: AGENT, serviceName: 's' }),
   (s) => s.attention.events(VAULT, 10),
   (s) => s.attention.expiringGrants(VAULT, { from: 't', to: 'u', limit: 10 }),
   (s) => s.attention.rejectedTokens(VAULT, 10),
@@ -183,6 +206,8 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.sessions.removeIdle('oauth', 't'),
   (s) => s.tokens.get(VAULT, 's'),
   (s) => s.tokens.ofServices(VAULT, ['s', 't']),
+  (s) => s.tokens.approvals(VAULT, ['s', 't']),
+  (s) => s.tokens.setApproval(VAULT, 's', undefined),
   (s) => s.tokens.list(VAULT, BY_NAME),
   (s) => s.tokens.list(VAULT, { ...BY_NAME, name: 'n' }),
   (s) => s.tokens.list(VAULT, { ...BY_NAME, tokenType: 'JWT', folderId: FOLDER }),
@@ -198,12 +223,29 @@ const CALLS: readonly ((stores: Stores) => Promise<unknown>)[] = [
   (s) => s.users.markDeleted(VAULT, USER, 't'),
   (s) => s.vaults.get(VAULT),
   (s) => s.vaults.setLockedAt(VAULT, undefined),
+  (s) => s.vaults.setAccessRequests(VAULT, true),
   (s) => s.webhookLinks.find(VAULT),
   (s) => s.webhookLinks.withPendingKey({ after: undefined, limit: 10 }),
   (s) => s.webhookLinks.setAside({ vaultId: VAULT, webhookId: 'w' }, undefined),
   (s) => s.webhookLinks.noteSeen({ vaultId: VAULT, webhookId: 'w' }, { at: 't', latencyMs: 1 }),
   (s) => s.webhookLinks.logHead(VAULT, 'w'),
   (s) => s.webhookLinks.delete(VAULT),
+  (s) => s.notifications.get(VAULT, CHANNEL.id),
+  (s) => s.notifications.list(VAULT, undefined, BY_NAME),
+  (s) => s.notifications.list(VAULT, USER, BY_NAME),
+  (s) => s.notifications.count(VAULT, 'others', 10),
+  (s) => s.notifications.count(VAULT, 'browsers', 10),
+  (s) => s.notifications.browsersOf(VAULT, USER),
+  (s) => s.notifications.noteDelivered(CHANNEL, 't'),
+  (s) => s.notifications.noteFailed(CHANNEL, 't', 'e'),
+  (s) => s.notifications.countMessage(CHANNEL, { now: 't', hourAgo: 't' }),
+  (s) => s.notifications.enqueue({ id: newId('apr'), vaultId: VAULT, askedAt: 't' }),
+  (s) => s.notifications.due('t', { vaultIds: [VAULT], channelIds: [CHANNEL.id] }, 10),
+  (s) => s.notifications.claim(NOTIFICATION, 't'),
+  (s) => s.notifications.makeSummary(NOTIFICATION),
+  (s) => s.notifications.settle(NOTIFICATION),
+  (s) => s.notifications.removeOfUser(VAULT, USER),
+  (s) => s.notifications.remove(CHANNEL),
   (s) => s.oauthCodes.find('h'),
   (s) => s.oauthCodes.take('h'),
   (s) => s.oauthCodes.removeOfUser(USER),

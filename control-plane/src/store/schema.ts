@@ -3,9 +3,11 @@ import type { Id } from '@svault/shared';
 import type { CountedBucket } from '../core/activity.ts';
 import type { AdminKey } from '../core/admin-key.ts';
 import type { Agent } from '../core/agent.ts';
+import type { Approval } from '../core/approval.ts';
 import type { CliLogin } from '../core/cli-login.ts';
 import type { Folder } from '../core/folder.ts';
 import type { Grant } from '../core/grant.ts';
+import type { Notification, StoredChannel } from '../core/notification.ts';
 import type { AccessToken, OauthCode } from '../core/oauth-session.ts';
 import type { Policy, TargetType } from '../core/policy.ts';
 import type { StoredProvider } from '../core/provider.ts';
@@ -32,7 +34,10 @@ export interface Schema {
   sealing_keys: { id: number; wrapped: string };
 
   /** `revision` grows with each change that a decision may depend on (`changesDecisions`). */
-  vaults: RowOf<Vault> & { revision: Generated<number> };
+  vaults: RowOf<Omit<Vault, 'accessRequests'>> & {
+    revision: Generated<number>;
+    access_requests: Generated<0 | 1>;
+  };
   users: RowOf<User> & Named & { deleted_at: TimeText | null };
   /** `password_hash` is a PHC string; never the password. */
   passwords: { user_id: Id<'usr'>; password_hash: string; changed_at: TimeText };
@@ -52,13 +57,21 @@ export interface Schema {
    */
   agents: RowOf<Agent> & Named & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   grants: RowOf<Grant>;
-  tokens: RowOf<TokenMetadata> & Named;
+  /** `approval` mirrors the webhook's record: names of operations, by a space; null where none is known to need one. */
+  tokens: RowOf<TokenMetadata> & Named & { approval: string | null };
   folders: RowOf<Omit<Folder, 'serviceNames'>> & Named;
   folder_tokens: { vault_id: Id<'vlt'>; folder_id: Id<'fld'>; service_name: string };
 
   policies: RowOf<Policy> & Named;
   policy_attachments: PolicyTargetRow & { policy_id: Id<'pol'> };
-  policy_usage: PolicyTargetRow & { rule_id: Id<'rul'>; used: number };
+  /** Uses of rules, and of approvals. */
+  policy_usage: PolicyTargetRow & { rule_id: Id<'rul'> | Id<'apr'>; used: number };
+  approvals: RowOf<Approval>;
+  notification_channels: RowOf<StoredChannel> & {
+    hour_started_at: TimeText | null;
+    sent_in_hour: Generated<number>;
+  };
+  notifications: RowOf<Notification>;
   /** `key_wrapped` and `name_hash` as an agent's; null once the proxy is revoked. */
   proxies: RowOf<Proxy> & Named & { key_hash: string; key_wrapped: string | null; name_hash: string | null };
   proxy_removals: RowOf<OwedRemoval> & { due_at: TimeText };

@@ -15,7 +15,14 @@ import { WebhookCallFailed } from './call-failed.ts';
 export interface WebhookCall {
   /** Base URL without trailing slash. */
   readonly url: string;
-  readonly path: '/v1/exchange' | '/v1/health' | '/v1/refresh' | '/v1/refresh-notify' | '/v1/storage';
+  readonly path:
+    | '/v1/approvals'
+    | '/v1/approvals/list'
+    | '/v1/exchange'
+    | '/v1/health'
+    | '/v1/refresh'
+    | '/v1/refresh-notify'
+    | '/v1/storage';
   /** Signs the request: the shared key, or the code of a binding with the id `bind`. */
   readonly key: HmacKey;
   readonly body?: object;

@@ -1,6 +1,7 @@
 import type { Clock, Id } from '@svault/shared';
 import { type TokenMetadata as WebhookToken, tokenMetadataSchema } from '@svault/shared/schemas';
 import type { WebhookLink, WebhookLinkStore } from '../core/webhook-link.ts';
+import type { ApprovalMirror } from './approval-mirror.ts';
 import { WebhookCallFailed, isTooLarge } from './call-failed.ts';
 import type { OnlineStatus } from './outages.ts';
 import { TOKEN_PAGE_SIZES, smallerTokenPage } from './response-limits.ts';
@@ -25,11 +26,12 @@ export function createExpiringRecords(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly webhook: WebhookClient;
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
+  readonly mirror: Pick<ApprovalMirror, 'noteRecords'>;
   readonly clock: Clock;
   /** 500 unless given. */
   readonly withinMs?: number | undefined;
 }) {
-  const { links, webhook, status, clock, withinMs = LOOK_UP_MS } = options;
+  const { links, webhook, status, mirror, clock, withinMs = LOOK_UP_MS } = options;
   const known = new Map<string, Known>();
   const inHand = new Map<string, Promise<void>>();
 
@@ -48,7 +50,13 @@ export function createExpiringRecords(options: {
 
   const refresh = async (key: string, link: WebhookLink, expiresBefore: string): Promise<void> => {
     const readMs = clock.monotonic();
-    const tokens = await read(link, expiresBefore, TOKEN_PAGE_SIZES[0]).catch((error: unknown) => {
+    const readAndNoted = async (): Promise<readonly WebhookToken[]> => {
+      const fresh = await read(link, expiresBefore, TOKEN_PAGE_SIZES[0]);
+      // Whoever looks is answered although a full disk does not take the note.
+      await mirror.noteRecords(link.vaultId, fresh).catch(() => undefined);
+      return fresh;
+    };
+    const tokens = await readAndNoted().catch((error: unknown) => {
       if (!(error instanceof WebhookCallFailed)) throw error;
       return known.get(key)?.tokens ?? [];
     });

@@ -1,4 +1,4 @@
-import { STORAGE_LIMITS } from '@svault/shared/schemas';
+import { APPROVAL_LIMITS, STORAGE_LIMITS } from '@svault/shared/schemas';
 
 /** The largest answer that is read, so that its cost is bounded before it is parsed. */
 export interface ResponseLimit {
@@ -18,6 +18,8 @@ const CAPABILITIES: ResponseLimit = { bytes: 8 * KIB, commas: 128 };
  * entries (PROTOCOL.md sections 5.3, 5.5 and 5.7).
  */
 const TOKEN: ResponseLimit = { bytes: 58 * KIB, commas: 860 };
+/** 100 ids with status and time. */
+const APPROVAL_STATES: ResponseLimit = { bytes: 16 * KIB, commas: 4 * APPROVAL_LIMITS.listIds };
 /** 20 templates of 4 KiB, in which every character may be escaped, and a URL of 2,048 characters. */
 const PROXY: ResponseLimit = { bytes: 176 * KIB, commas: 32 };
 /** An event of 8 KiB, and the head of the log. */
@@ -59,6 +61,8 @@ export function responseLimit(path: string, body: object): ResponseLimit {
       return TOKEN;
     case '/v1/storage':
       return storageLimit(body);
+    case '/v1/approvals/list':
+      return APPROVAL_STATES;
     default:
       return SHORT;
   }

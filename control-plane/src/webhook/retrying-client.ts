@@ -22,6 +22,8 @@ export type WebhookRequest = {
     }
   // A second call could spend a refresh token, or a new key, twice (PROTOCOL.md TRN-26).
   | { readonly path: '/v1/exchange' | '/v1/refresh'; readonly retry?: never }
+  // Somebody waits for it and asks again.
+  | { readonly path: '/v1/approvals' | '/v1/approvals/list'; readonly retry?: never }
 );
 
 /** The client of bound webhooks: each call is within the account's budget and counts for its online status. */

@@ -45,6 +45,7 @@ function recordsOver(
     links: { find: () => Promise.resolve(link) },
     webhook: { call },
     status: { offlineForSeconds: () => offlineForSeconds },
+    mirror: { noteRecords: () => Promise.resolve() },
   });
   return { records, calls };
 }

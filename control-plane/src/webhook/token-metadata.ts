@@ -7,6 +7,7 @@ import {
   tokenMetadataSchema,
 } from '@svault/shared/schemas';
 import { TOKEN_PAGE_SIZES, smallerTokenPage } from './response-limits.ts';
+import type { ApprovalMirror } from './approval-mirror.ts';
 import type { WebhookClient } from './retrying-client.ts';
 import type { OnlineStatus } from './outages.ts';
 import { WebhookCallFailed, isTooLarge } from './call-failed.ts';
@@ -27,10 +28,11 @@ export function createWebhookRecords(options: {
   readonly links: Pick<WebhookLinkStore, 'find'>;
   readonly webhook: WebhookClient;
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
+  readonly mirror: Pick<ApprovalMirror, 'noteRecords'>;
   /** 500 unless given. */
   readonly withinMs?: number | undefined;
 }) {
-  const { links, webhook, status, withinMs = LOOK_UP_MS } = options;
+  const { links, webhook, status, mirror, withinMs = LOOK_UP_MS } = options;
   const call = async (link: WebhookLink, body: object): Promise<Record<string, unknown>> =>
     (await webhook.call(link, { path: '/v1/storage', body })).body;
 
@@ -54,8 +56,10 @@ export function createWebhookRecords(options: {
         if (isOver || names.length === 0) return;
         const batch = names.map((serviceName) => ({ op: 'tokens.get', serviceName }));
         try {
-          for (const token of readTokens(await call(link, { batch }), names))
-            held.set(token.serviceName, token);
+          const tokens = readTokens(await call(link, { batch }), names);
+          for (const token of tokens) held.set(token.serviceName, token);
+          // The list is answered although a full disk does not take the note.
+          await mirror.noteRecords(vaultId, tokens).catch(() => undefined);
         } catch (error) {
           const smaller = isTooLarge(error) ? smallerTokenPage(size) : undefined;
           if (smaller !== undefined) return read(smaller, from);

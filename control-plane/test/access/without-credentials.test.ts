@@ -26,6 +26,7 @@ const CHANNELS: Readonly<Record<string, readonly string[]>> = {
   [CREDENTIALS]: ['GET'],
   '/api/agents/mcp': ['POST'],
   '/api/agents/mcp/': ['POST'],
+  '/api/agents/access-requests': ['POST'],
   '/api/agents/proxies': ['GET'],
   '/api/proxy/mcp': ['GET', 'POST', 'DELETE', 'OPTIONS'],
   '/api/proxy/mcp/': ['GET', 'POST', 'DELETE', 'OPTIONS'],

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { validate } from '@readme/openapi-parser';
 import { CONTROL_PLANE_ERRORS, type ErrorDescription } from '@svault/shared/error-catalog';
 import { expect, test } from 'vitest';
+import { APPROVALS_PATH } from '../../src/api/agent-approvals/approval-handler.ts';
 import { HTTP_ENDPOINT } from '../../src/api/proxy/endpoints.ts';
 import { PROXY_PATHS } from '../../src/core/proxy.ts';
 import { mountedRoutes } from '../support/mounted-routes.ts';
@@ -31,7 +32,7 @@ test('the OpenAPI document of the agent API is valid', async () => {
 
 test('the document describes every path that agents, MCP clients and resource servers call, and no other', async () => {
   const called =
-    /^\/(?:api\/agents\/(?:credentials|mcp|proxies)|api\/proxy\/|api\/mcp-oauth\/|\.well-known\/)/;
+    /^\/(?:api\/agents\/(?:credentials|mcp|proxies|access-requests)|api\/proxy\/|api\/mcp-oauth\/|\.well-known\/)/;
   const paths = (await mountedRoutes()).map((route) => route.split(' ')[1] ?? '');
   // A slash may follow some of them.
   const wanted = new Set(paths.filter((path) => called.test(path)).map((path) => path.replace(/\/$/, '')));
@@ -39,6 +40,7 @@ test('the document describes every path that agents, MCP clients and resource se
   wanted.add('/v1/credential');
   // Served before Express, for every path below it.
   wanted.add(`${PROXY_PATHS.http}/{path}`);
+  wanted.add(`${APPROVALS_PATH}/{id}`);
   expect(Object.keys(document.paths).toSorted()).toEqual([...wanted].toSorted());
 });
 
@@ -77,6 +79,9 @@ test.each([
   ['GET /api/proxy/mcp', { 'x-mcp-key': 'mcp_nobody' }, undefined, 403, 'INVALID_KEY'],
   ['GET /api/agents/proxies', {}, undefined, 401, 'MISSING_KEY'],
   ['GET /api/agents/proxies', UNKNOWN_KEY, undefined, 403, 'INVALID_KEY'],
+  ['GET /api/agents/approvals/{id}', {}, undefined, 401, 'MISSING_KEY'],
+  ['GET /api/agents/approvals/{id}', UNKNOWN_KEY, undefined, 403, 'INVALID_KEY'],
+  ['POST /api/agents/access-requests', json, '{}', 401, 'MISSING_KEY'],
   ['GET /api/proxy/http/{path}', {}, undefined, 401, 'MISSING_KEY'],
   ['POST /api/proxy/http/{path}', { 'x-mcp-key': 'mcp_nobody' }, '{}', 403, 'INVALID_KEY'],
   ['POST /api/mcp-oauth/register', json, '{}', 400, 'invalid_redirect_uri'],

@@ -24,6 +24,7 @@ const OUTSIDE = [
   '/api/agents/credentials',
   '/api/agents/mcp',
   '/api/agents/mcp/',
+  '/api/agents/access-requests',
   '/api/agents/proxies',
   '/api/proxy/mcp',
   '/api/proxy/mcp/',

@@ -186,6 +186,7 @@ const WITHOUT_DECISION_ROWS: readonly string[] = [
   'POST /api/members/{id}/link',
   'POST /api/setup/steps/{step}',
   'POST /api/attention/seen',
+  'POST /api/notifications/{id}/test',
   'POST /api/policies/preview',
   'POST /api/policies/simulate',
   'POST /api/proxies/{id}/reveal-key',

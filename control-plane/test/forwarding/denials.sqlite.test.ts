@@ -123,14 +123,14 @@ it.each(METHODS)(
     const locked = await ask(method);
     await service.admin('POST', '/api/vault/unlock');
     expect([locked.status, locked.json]).toEqual([423, { error: expect.any(String), code: 'VAULT_LOCKED' }]);
-    await policyOn('proxy', proxy.id, { type: 'manual_approval' });
+    await policyOn('proxy', proxy.id, { type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] });
     const byPolicy = await ask(method);
     expect([byPolicy.status, byPolicy.json]).toEqual([
       403,
       {
         error: expect.any(String),
         policy: 'house rules',
-        rule: 'manual_approval',
+        rule: 'ip_allowlist',
         reason: expect.any(String),
         code: 'POLICY_DENIED',
       },

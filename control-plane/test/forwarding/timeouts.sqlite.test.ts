@@ -6,6 +6,7 @@ import { type AnswerHead, type Egress, createEgress } from '@svault/shared/egres
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RefreshResult } from '../../src/refresh/refresh-result.ts';
 import { createSessionIds } from '../../src/access/session-ids.ts';
+import { createApprovalWaiters } from '../../src/access/approval-waiters.ts';
 import { createForward } from '../../src/forwarding/forward.ts';
 import type { ProxyUse } from '../../src/access/decision.ts';
 import { type PlainUpstream, startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
@@ -62,6 +63,12 @@ async function exchange(use: ProxyUse, timeouts = LONG_TIMEOUTS) {
     configs: { ensure: () => Promise.resolve(), forgetDelivery: () => Promise.resolve() },
     refresh: { refresh: () => Promise.resolve(refreshing()) },
     sessions: { tokenFor: () => Promise.resolve(new Secret('svsess_token')) },
+    sealedApprovals: { ask: () => Promise.reject(new Error('nothing here needs an approval')) },
+    waiters: createApprovalWaiters({
+      approvals: { decidedAmong: () => Promise.resolve([]) },
+      learnStates: () => Promise.resolve(),
+      onError: () => undefined,
+    }),
     status,
     clock,
     signatureAlarm: () => undefined,

@@ -34,6 +34,8 @@ export type Kind =
   | 'member'
   | 'email'
   | 'provider'
+  | 'channel'
+  | 'approval'
   | 'cliRequest';
 
 /** Texts of an account that can be recognised wherever they turn up. */
@@ -197,6 +199,19 @@ async function openAccount(
       const client = { tokenUrl: `https://${name()}.example.org/token`.toLowerCase(), clientId: canary() };
       const secret = { authMethod: 'client_secret_basic', clientSecret: canary() };
       return (await post('/api/providers', { name: canary(), ...client, ...secret })).id;
+    },
+    approval: async () => {
+      await call('PATCH', '/api/vault', { body: { accessRequests: true } });
+      const { apiKey } = await post('/api/agents', { name: canary() });
+      const agent = clientOf(running.url, { authorization: `Bearer ${apiKey}` });
+      const body = { service: await make.token({}), reason: canary() };
+      const { json } = await agent('POST', '/api/agents/access-requests', { body });
+      return json.approval.id as string;
+    },
+    channel: async () => {
+      // Refused before any connection.
+      const url = `https://10.0.0.1/${canary()}`;
+      return (await post('/api/notifications', { type: 'webhook', name: canary(), url })).channel.id;
     },
     cliRequest: async () => (await post('/api/cli/login/begin', { codeChallenge: CODE_CHALLENGE })).requestId,
   };

@@ -46,6 +46,8 @@ const FOLDER = { names: { 'path.id': 'folder' } } as const;
 const POLICY = { names: { 'path.id': 'policy' } } as const;
 const PROXY = { names: { 'path.id': 'proxy' } } as const;
 const PROVIDER = { names: { 'path.id': 'provider' } } as const;
+const NOTIFICATION = { names: { 'path.id': 'channel' } } as const;
+const APPROVAL = { names: { 'path.id': 'approval' } } as const;
 const MEMBER = { names: { 'path.id': 'member' } } as const;
 const RULES = [{ type: 'max_usage', limit: 5 }];
 const NOTHING = {} as const;
@@ -65,6 +67,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   getOpenApi: NOTHING,
   getMe: NOTHING,
   getVault: NOTHING,
+  updateVault: { says: { 'body.accessRequests': true } },
   lockVault: { restore: ({ call }) => call('POST', '/api/vault/unlock') },
   unlockVault: NOTHING,
   logout: NOTHING,
@@ -110,7 +113,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   createToken: {
     names: { 'body.serviceName': 'token' },
     says: { 'body.tokenType': 'PlainText' },
-    silent: ['body.displayName', 'body.description', 'body.notes', 'body.tags'],
+    silent: ['body.displayName', 'body.description', 'body.notes', 'body.tags', 'body.approval'],
     ownNamespace: true,
     ownInstead: { 'body.serviceName': () => `name-${randomUUID()}` },
     // Or a cursor of their list would lead to a token of that name in one's own.
@@ -131,8 +134,8 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
   // A cursor of a log is a position in one's own.
   listTokenHistory: { ...TOKEN, silent: ['query.limit', 'query.cursor'] },
   refreshToken: TOKEN,
-  createStoreTicket: { ...TOKEN, silent: ['body.ifv'] },
-  createCredentialTicket: { ...TOKEN, silent: ['body.jkt'] },
+  createStoreTicket: { ...TOKEN, silent: ['body.ifv', 'body.approval'] },
+  createCredentialTicket: { ...TOKEN, silent: ['body.approval', 'body.jkt'] },
 
   getWebhook: NOTHING,
   bindWebhook: {
@@ -274,6 +277,24 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     silent: ['body.privateKey', 'body.algorithm', 'body.keyId'],
   },
   deleteProvider: PROVIDER,
+
+  listApprovals: { ...PAGE, silent: ['query.limit', 'query.status'] },
+  getApproval: APPROVAL,
+  approve: {
+    ...APPROVAL,
+    says: { 'body.refreshPolicy': 'none' },
+    silent: ['body.expiresInSeconds', 'body.grantExpiresAt'],
+  },
+  deny: APPROVAL,
+
+  createNotificationChannel: {
+    says: { 'body.type': 'slack', 'body.name': 'n', 'body.url': 'https://hooks.example.com/x' },
+    silent: ['body.address', 'body.subscription'],
+  },
+  listNotificationChannels: PAGE,
+  getNotificationOptions: NOTHING,
+  testNotificationChannel: NOTIFICATION,
+  deleteNotificationChannel: NOTIFICATION,
 
   getOverview: NOTHING,
   listAttention: NOTHING,

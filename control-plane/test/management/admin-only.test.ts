@@ -37,8 +37,8 @@ const BY_CONTRACT: Readonly<Record<string, readonly string[]>> = {
     'DELETE /api/providers/{id}',
   ],
 };
-/** The export has everything of the account. */
-const BEYOND = ['GET /api/account/export'];
+/** The export has everything of the account; a setting of the account is about all its agents. */
+const BEYOND = ['GET /api/account/export', 'PATCH /api/vault'];
 const ADMIN_ONLY = [...Object.values(BY_CONTRACT).flat(), ...BEYOND];
 
 let service: LinkedService;

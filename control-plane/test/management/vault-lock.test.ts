@@ -18,6 +18,7 @@ const ANSWER_WHEN_LOCKED = [
   'POST /api/cli/login/refresh',
   'POST /api/logout',
   'DELETE /api/sessions/{id}',
+  'POST /api/approvals/{id}/deny',
   // Change nothing of the account.
   'POST /api/attention/seen',
   'POST /api/policies/preview',

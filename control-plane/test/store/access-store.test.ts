@@ -14,6 +14,7 @@ import {
 // The subject of a decision, by key and by session.
 
 const HOUR_MS = 3_600_000;
+const NOW = '2026-11-20T12:00:00.000Z';
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'));
 let database: Database;
 let stored: StoredAccess;
@@ -43,6 +44,8 @@ it('find reads the agent, its vault, grant and webhook by key', async () => {
     policies: null,
     policyUsage: null,
     accountRevision: 0,
+    accessRequests: 0,
+    approval: null,
     credentialExpiresAt: null,
     grantId,
     grantExpiresAt: null,
@@ -179,4 +182,25 @@ it('many reads at once each return the subject of their own credential', async (
       }),
     );
   for (const [found, expected] of await Promise.all(asked)) expect(found).toBe(expected);
+});
+
+it('find reads what the granted credential needs an approval for, and whether the agent may ask for grants', async () => {
+  const { vaultId, agentId, credential } = stored;
+  const texts = { displayName: '', description: '', notes: '', tags: [], createdAt: NOW, updatedAt: NOW };
+  await database.unitOfWork.run(vaultId, async ({ tokens, vaults }) => {
+    for (const serviceName of ['github', 'npm']) {
+      await tokens.add({ vaultId, serviceName, tokenType: 'PlainText', ...texts });
+      await tokens.setApproval(vaultId, serviceName, 'credential proxy');
+    }
+    await vaults.setAccessRequests(vaultId, true);
+  });
+  const needed = { approval: 'credential proxy', accessRequests: 1 };
+  expect(await find(credential)).toMatchObject(needed);
+  expect(await find(session.credential)).toMatchObject(needed);
+  expect(await find(credential, 'npm')).toMatchObject({ agentId, approval: null });
+  await database.stores.tokens.setApproval(vaultId, 'github', undefined);
+  expect(await find(credential)).toMatchObject({ approval: null });
+  expect(await database.stores.tokens.approvals(vaultId, ['github', 'npm', 'other'])).toEqual(
+    new Map([['npm', 'credential proxy']]),
+  );
 });

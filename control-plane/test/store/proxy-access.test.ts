@@ -49,6 +49,7 @@ describe('the subject of a proxy', () => {
       policies: null,
       policyUsage: null,
       accountRevision: 0,
+      accessRequests: 0,
       webhookId,
       webhookUrl: 'https://vault.example.org',
       keyId: 'k1',

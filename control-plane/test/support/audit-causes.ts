@@ -98,6 +98,10 @@ const CLIENT = {
 const newProvider = async ({ post }: World): Promise<string> =>
   (await post('/api/providers', { ...CLIENT, clientId: randomUUID() })).json.id;
 const PROVIDERS = (): string => '/api/providers?limit=100';
+const CHANNEL = { type: 'slack', name: 'on call', url: 'https://hooks.example.com/x' };
+const newChannel = async ({ post }: World): Promise<string> =>
+  (await post('/api/notifications', CHANNEL)).json.channel.id;
+const CHANNELS = (): string => '/api/notifications?limit=100';
 const FOLDERS = (): string => '/api/folders?limit=100';
 const MEMBERS = (): string => '/api/members?limit=100';
 const ADMIN_KEYS = (): string => '/api/admin-keys?limit=100';
@@ -105,6 +109,25 @@ const WEBHOOK = (): string => '/api/webhook';
 const VAULT = (): string => '/api/vault';
 const lock = ({ post }: World): Promise<Answer> => post('/api/vault/lock');
 const unlock = ({ post }: World): Promise<Answer> => post('/api/vault/unlock');
+const letAgentsAsk = ({ admin }: World, accessRequests = true): Promise<Answer> =>
+  admin('PATCH', '/api/vault', { body: { accessRequests } });
+const askForGrant = ({ service }: World, apiKey: string): Promise<Answer> =>
+  service.anyone('POST', '/api/agents/access-requests', {
+    body: { service: 'github' },
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+/** The key of an agent that may ask. */
+const asker = async (world: World): Promise<string> => {
+  await letAgentsAsk(world);
+  return (await world.post('/api/agents', { name: uniqueName('one that asks') })).json.apiKey;
+};
+const newApproval = async (world: World): Promise<string> =>
+  (await askForGrant(world, await asker(world))).json.approval.id;
+const APPROVAL = (_: World, id: string): string => `/api/approvals/${id}`;
+const ofApproval = (_: World, approvalId: string): Partial<LoggedEvent> => ({
+  serviceName: 'github',
+  detail: containing({ approvalId, kind: 'access' }),
+});
 const unbind = ({ admin }: World): Promise<Answer> => admin('DELETE', '/api/webhook');
 
 /** The route that causes each event type. They run in any order. */
@@ -282,6 +305,22 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     says: (_, providerId) => ({ detail: { providerId, name: 'mail' } }),
     shows: PROVIDERS,
   },
+  NOTIFICATION_CREATED: {
+    by: ({ post }) => post('/api/notifications', CHANNEL),
+    says: () => ({
+      detail: {
+        channelId: matching(/^nch_/),
+        ...{ name: 'on call', type: 'slack', target: 'https://hooks.example.com/…' },
+      },
+    }),
+    shows: CHANNELS,
+  },
+  NOTIFICATION_DELETED: {
+    before: newChannel,
+    by: ({ admin }, id) => admin('DELETE', `/api/notifications/${id}`),
+    says: (_, channelId) => ({ detail: { channelId, name: 'on call', type: 'slack' } }),
+    shows: CHANNELS,
+  },
   FOLDER_CREATED: {
     by: ({ post }) => post('/api/folders', { name: 'made', serviceNames: ['github'] }),
     says: () => ({ detail: { folderId: matching(/^fld_/), name: 'made', tokens: 1 } }),
@@ -424,6 +463,32 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     shows: () => '/api/sessions?limit=100',
   },
   ACCOUNT_EXPORTED: { by: ({ admin }) => admin('GET', '/api/account/export') },
+  ACCOUNT_UPDATED: {
+    before: async (world) => (await letAgentsAsk(world, false)).text,
+    by: (world) => letAgentsAsk(world),
+    says: () => ({ detail: { accessRequests: true } }),
+    shows: VAULT,
+  },
+  APPROVAL_REQUESTED: {
+    actor: 'agent',
+    before: asker,
+    by: askForGrant,
+    says: () => ({ serviceName: 'github', detail: containing({ kind: 'access' }) }),
+    shows: () => '/api/approvals?limit=100',
+  },
+  APPROVAL_APPROVED: {
+    before: newApproval,
+    by: ({ post }, id) => post(`/api/approvals/${id}/approve`),
+    events: ['APPROVAL_APPROVED', 'GRANT_CREATED'],
+    says: ofApproval,
+    shows: APPROVAL,
+  },
+  APPROVAL_DENIED: {
+    before: newApproval,
+    by: ({ post }, id) => post(`/api/approvals/${id}/deny`),
+    says: ofApproval,
+    shows: APPROVAL,
+  },
   VAULT_LOCKED: { by: lock, shows: VAULT, after: unlock },
   VAULT_UNLOCKED: { before: async (world) => (await lock(world)).text, by: unlock, shows: VAULT },
   WEBHOOK_SECRET_ROTATED: {

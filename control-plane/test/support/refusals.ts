@@ -10,6 +10,7 @@ const REST_REFUSALS = {
   '401 MISSING_KEY': PLAIN,
   '403 INVALID_KEY': PLAIN,
   '403 AGENT_INACTIVE': PLAIN,
+  '403 APPROVAL_REQUIRED': LATER,
   '403 POLICY_DENIED': POLICY,
   '429 POLICY_DENIED': [...POLICY, 'retryAfter'],
   '403 GRANT_EXPIRED': PLAIN,
@@ -33,8 +34,11 @@ export const gist = ({ status, json }: Answer): string =>
 export function expectRefusal(answer: Answer, refusal: RestRefusal): void {
   expect(gist(answer)).toBe(refusal);
   const body = answer.json as Record<string, unknown>;
-  expect(Object.keys(body).sort()).toEqual([...REST_REFUSALS[refusal]].sort());
-  const { retryAfter, ...texts } = body;
+  const { approval, ...others } = body;
+  const isHeld = body['rule'] === 'manual_approval' || body['code'] === 'APPROVAL_REQUIRED';
+  expect(approval !== undefined).toBe(isHeld);
+  expect(Object.keys(others).sort()).toEqual([...REST_REFUSALS[refusal]].sort());
+  const { retryAfter, ...texts } = others;
   for (const text of Object.values(texts)) expect(text).toMatch(/\w/);
   expectRetryHint(
     answer,

@@ -16,6 +16,8 @@ export const SCREENS = [
   '/policies/simulate',
   '/policies/:id',
   '/policies/:id/edit',
+  '/approvals',
+  '/approvals/:id',
   '/activity',
   '/activity/:seq',
   '/connect',

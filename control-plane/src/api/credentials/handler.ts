@@ -11,6 +11,7 @@ import { prefersJson } from '../http/accept.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { credentialFromHeaders } from '../http/credential-from-headers.ts';
 import { createDenialWriter } from '../http/denial-response.ts';
+import { type Asking, readAsking, waitingOf } from '../http/waiting.ts';
 
 export const CREDENTIALS_PATH = '/api/agents/credentials';
 
@@ -35,12 +36,14 @@ export function createCredentialHandler(options: {
     if (req.method !== 'GET') rejectMethod(req, ['GET']);
     const key = credentialFromHeaders(req, 'x-agent-key');
     if (key === undefined) return sendDenial(res, plainDenial('MISSING_KEY'));
-    const { operation, redirect } = credentialQuery(req);
+    const { operation, redirect, asking } = credentialQuery(req);
     const credential = agentKeyCredential(key);
     const decision = await access.decide({
       credential,
       channel: 'rest',
       operation,
+      reason: asking.reason,
+      waiting: waitingOf(asking, res),
       origin: originOf(req, 'rest', credential?.prefix),
     });
     if (decision.outcome === 'ticket') sendTicket(res, decision, redirect);
@@ -72,21 +75,24 @@ interface CredentialQuery {
   readonly operation: Operation;
   /** Undefined: as the `Accept` header has it. */
   readonly redirect: boolean | undefined;
+  readonly asking: Asking;
 }
 
-const LIST: CredentialQuery = { operation: { kind: 'grants' }, redirect: undefined };
+const NOTHING_ASKED = { redirect: undefined, asking: { wait: 0, reason: undefined } } as const;
+const LIST: CredentialQuery = { operation: { kind: 'grants' }, ...NOTHING_ASKED };
 
 const malformed = (message: string): CredentialQuery => ({
   operation: { kind: 'malformed', message },
-  redirect: undefined,
+  ...NOTHING_ASKED,
 });
 
-const PARAMETERS = ['service', 'redirect'];
+const PARAMETERS = ['service', 'redirect', 'wait', 'reason'];
+const ASKING = { wait: 'The parameter `wait`', reason: 'The parameter `reason`' };
 /** Specification: a key in a query is not accepted. It is not looked at, whatever it holds. */
 const KEY_PARAMETER = 'key';
 const MAX_NAMED = 50;
 
-/** Reads `service` and `redirect` out of the query, decoded. */
+/** Reads the query, decoded. */
 function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
   const start = url.indexOf('?');
   if (start === -1) return LIST;
@@ -99,10 +105,15 @@ function credentialQuery({ url = '' }: IncomingMessage): CredentialQuery {
   const services = query.getAll('service');
   const [name] = services;
   if (name === undefined) return LIST;
+  for (const once of ['wait', 'reason'])
+    if (query.getAll(once).length > 1) return malformed(`The parameter \`${once}\` must be given once.`);
+  const asking = readAsking(query.get('wait') ?? undefined, query.get('reason') ?? undefined, ASKING);
+  if ('message' in asking) return malformed(asking.message);
   const serviceName = services.length === 1 && isServiceName(name) ? name : undefined;
   return {
     operation: { kind: 'credential', serviceName },
     redirect: redirect === undefined ? undefined : redirect === 'true',
+    asking,
   };
 }
 

@@ -3,6 +3,8 @@ import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
 import { type Denial, PLAIN_CODES, type PlainDenialCode } from '../../access/decision.ts';
+import { toldOf } from '../../core/approval.ts';
+import { APPROVAL_RETRY_SECONDS, approvalRequiredText } from '../../access/approved-use.ts';
 import { ERROR_STATUS } from './errors.ts';
 
 /** The text for the caller; the same for every cause that the caller must not tell apart. */
@@ -80,9 +82,24 @@ function describe(
 ): { readonly status: number; readonly body: DenialBody } {
   switch (denial.code) {
     case 'POLICY_DENIED': {
-      const { code, policy, rule, reason, retryAfterSeconds: retryAfter } = denial;
+      const { code, policy, rule, reason, approval, retryAfterSeconds: retryAfter } = denial;
       const status = retryAfter === undefined ? ERROR_STATUS.POLICY_DENIED : ERROR_STATUS.RATE_LIMITED;
-      return { status, body: { error: policyDenied(denial), policy, rule, reason, code, retryAfter } };
+      const told = approval && toldOf(approval);
+      const about = { policy, rule, reason, approval: told };
+      return { status, body: { error: policyDenied(denial), ...about, code, retryAfter } };
+    }
+    case 'APPROVAL_REQUIRED': {
+      const { code, approval } = denial;
+      const told = approval && toldOf(approval);
+      return {
+        status: ERROR_STATUS[code],
+        body: {
+          error: approvalRequiredText(approval),
+          approval: told,
+          code,
+          retryAfter: APPROVAL_RETRY_SECONDS,
+        },
+      };
     }
     case 'RATE_LIMITED':
       return {
@@ -97,7 +114,7 @@ function describe(
     case 'WEBHOOK_UNAVAILABLE':
       return {
         status: webhookUnavailable,
-        body: { error: UNAVAILABLE, code: denial.code, retryAfter: denial.retryAfterSeconds },
+        body: { error: WEBHOOK_UNAVAILABLE, code: denial.code, retryAfter: denial.retryAfterSeconds },
       };
   }
 }
@@ -110,5 +127,5 @@ export const policyDenied = ({
   readonly policy: string;
   readonly reason: string;
 }): string => `Denied by policy ${policy}: ${reason}`;
-const UNAVAILABLE =
+export const WEBHOOK_UNAVAILABLE =
   'The webhook of this vault cannot be reached. Try again later; its owner looks with svault webhook status.';

@@ -7,6 +7,7 @@ import { type Page, type PageRequest, pagesOf } from '../../core/paging.ts';
 import type { Proxy } from '../../core/proxy.ts';
 import { type ExportSection, exportText } from '../../management/account-export.ts';
 import { adminKeySchema, sessionSchema, toAdminKeyView } from './account.ts';
+import { approvalSchema, toApprovalView } from './approvals.ts';
 import { toVaultView, vaultSchema } from './vault.ts';
 import { agentSchema, toAgentView } from './agents.ts';
 import type { Needs } from './dependencies.ts';
@@ -14,6 +15,7 @@ import { timeSchema } from './fields.ts';
 import { folderSchema, toFolderView } from './folders.ts';
 import { grantSchema, toGrantView } from './grants.ts';
 import { memberSchema } from './members.ts';
+import { channelSchema, toChannelView } from './notifications.ts';
 import { attachmentSchema, policySchema, toAttachmentView, toPolicyView } from './policies.ts';
 import { providerSchema, toProviderView } from './providers.ts';
 import { proxySchema } from './proxies.ts';
@@ -64,6 +66,8 @@ const exportListSchemas = {
     )
     .meta({ description: 'Revoked ones too' }),
   providers: z.array(providerSchema),
+  approvals: z.array(approvalSchema.omit({ callerName: true })),
+  notificationChannels: z.array(channelSchema),
   adminKeys: z.array(adminKeySchema),
   sessions: z.array(sessionSchema.omit({ current: true })),
 } as const;
@@ -75,7 +79,8 @@ const accountExportSchema = exportHeadSchema
 type ListName = keyof typeof exportListSchemas;
 type ExportedStores = Needs<
   never,
-  Exclude<ListName, 'members' | 'policyAttachments'> | 'users' | 'vaults' | 'webhookLinks'
+  | Exclude<ListName, 'members' | 'notificationChannels' | 'policyAttachments'>
+  | ('notifications' | 'users' | 'vaults' | 'webhookLinks')
 >['stores'];
 
 /** Things per page: a millisecond or two of work. */
@@ -85,7 +90,8 @@ const PAGE_OF_LARGE = { limit: 10, parts: 2 };
 
 /** @param now in the written form; tells which grants have expired */
 function exportSections(stores: ExportedStores, vaultId: Id<'vlt'>, now: string): ExportSection[] {
-  const { adminKeys, agents, folders, grants, policies, providers, proxies, sessions, users } = stores;
+  const { adminKeys, agents, approvals, folders, grants, notifications } = stores;
+  const { policies, providers, proxies, sessions, users } = stores;
   const toGrantExport = (grant: Grant) => toGrantView(grant, now);
   const lists: Record<ListName, AsyncIterable<readonly object[]>> = {
     members: viewsOf((page) => users.list(vaultId, page)),
@@ -97,6 +103,14 @@ function exportSections(stores: ExportedStores, vaultId: Id<'vlt'>, now: string)
     policyAttachments: attachmentsOf(policies, vaultId),
     proxies: viewsOf((page) => proxies.list(vaultId, page), toProxyExport, PAGE_OF_LARGE),
     providers: viewsOf((page) => providers.list(vaultId, page), toProviderView),
+    approvals: viewsOf(
+      (page) => approvals.list(vaultId, undefined, page),
+      (approval) => toApprovalView(approval, now),
+    ),
+    notificationChannels: viewsOf((page) => notifications.list(vaultId, undefined, page), toChannelView, {
+      ...PAGE,
+      parts: 1,
+    }),
     adminKeys: viewsOf((page) => adminKeys.list(vaultId, page), toAdminKeyView),
     sessions: viewsOf((page) => sessions.list(vaultId, {}, page)),
   };

@@ -1,9 +1,11 @@
+import type { ApprovalWaiters } from '../../access/approval-waiters.ts';
 import type { TicketOutcomes } from '../../webhook/ticket-outcomes.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import type { MessageSender } from '../../notifications/send-message.ts';
 import type { ProxyConfigDelivery } from '../../forwarding/proxy-config-sync.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Limits } from '../../limits/limits.ts';
@@ -44,6 +46,7 @@ export interface ManagementDependencies {
   readonly stores: Stores;
   readonly unitOfWork: UnitOfWork;
   readonly masterKeys: MasterKeys;
+  readonly waiters: ApprovalWaiters;
   readonly webhook: WebhookClient;
   readonly status: OnlineStatus;
   readonly binder: WebhookBinder;
@@ -55,6 +58,7 @@ export interface ManagementDependencies {
   readonly ticketOutcomes: TicketOutcomes;
   readonly tokenRefresh: TokenRefresh;
   readonly proxyConfigs: ProxyConfigDelivery;
+  readonly messages: MessageSender;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -52,7 +52,7 @@ const grantedSchema = z.union([
     .meta({ id: 'FolderGrants' }),
 ]);
 
-const termsMembers = {
+export const termsMembers = {
   expiresInSeconds: z.int().min(MIN_GRANT_SECONDS).max(MAX_GRANT_SECONDS).optional(),
   grantExpiresAt: z.string().refine(isTime, 'must be an ISO 8601 time in UTC').nullable().optional(),
   refreshPolicy: z.enum(REFRESH_POLICIES).optional(),

@@ -10,6 +10,7 @@ import { createAuditExportRoute } from './audit-export.ts';
 import { createAuditRoutes } from './audit.ts';
 import { createManagementAuthenticator } from './authenticate-management.ts';
 import type { ManagementDependencies } from './dependencies.ts';
+import { createApprovalRoutes } from './approvals.ts';
 import { createFolderRoutes } from './folders.ts';
 import { createGrantRoutes } from './grants.ts';
 import { createMemberRoutes } from './members.ts';
@@ -17,6 +18,7 @@ import { mountRoutes } from './mount-routes.ts';
 import { createOpenApiRoute } from './openapi.ts';
 import { createLimitRoutes } from './limits.ts';
 import { createOverviewRoutes } from './overview.ts';
+import { createNotificationRoutes } from './notifications.ts';
 import { createPolicyPreviewRoute } from './policy-preview.ts';
 import { createPolicyRoutes } from './policies.ts';
 import { createProviderRoutes } from './providers.ts';
@@ -42,6 +44,8 @@ export function createManagementApi(dependencies: ManagementDependencies): Route
     ...createActivitySeriesRoutes(dependencies),
     createActiveAgentsRoute(dependencies),
     ...createAgentRoutes(dependencies),
+    ...createApprovalRoutes(dependencies),
+    ...createNotificationRoutes(dependencies),
     ...createFolderRoutes(dependencies),
     ...createGrantRoutes(dependencies),
     ...createTokenRoutes(dependencies),

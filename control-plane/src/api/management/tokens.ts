@@ -1,12 +1,15 @@
 import type { Id } from '@svault/shared';
-import { TOKEN_TYPES, thumbprintSchema } from '@svault/shared/schemas';
+import { APPROVED_OPERATIONS, TOKEN_TYPES, thumbprintSchema } from '@svault/shared/schemas';
 import * as z from 'zod';
 import { ownOf } from '../../core/change.ts';
 import { findEvents } from '../../audit/events-query.ts';
 import { type Actor, eventBy } from '../../core/actor.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
+import { MAX_REASON_CHARACTERS } from '../../core/approval.ts';
 import type { TokenMetadata } from '../../core/token.ts';
-import { createToken, removeToken, updateToken } from '../../management/tokens.ts';
+import { createToken, declareApproval, removeToken, updateToken } from '../../management/tokens.ts';
+import { createWebhookApprovals } from '../../webhook/approvals.ts';
+import { createOwnerApprovals } from '../../webhook/owner-approvals.ts';
 import { boundWebhookOf } from '../../webhook/tickets.ts';
 import { REMOVALS } from '../../webhook/token-metadata.ts';
 import { auditPageSchema, toAuditView } from './audit-view.ts';
@@ -36,8 +39,20 @@ const editable = {
   tags: uniqueList(lineSchema(50), 20).optional(),
 };
 
+const approvalMembers = {
+  approval: uniqueList(z.enum(APPROVED_OPERATIONS), APPROVED_OPERATIONS.length).optional().meta({
+    description:
+      'What the secret is going to be stored with an approval for, so that the first request asks for it; the webhook decides',
+  }),
+};
+
 const newTokenSchema = z
-  .strictObject({ serviceName: serviceNameSchema, tokenType: z.enum(TOKEN_TYPES), ...editable })
+  .strictObject({
+    serviceName: serviceNameSchema,
+    tokenType: z.enum(TOKEN_TYPES),
+    ...editable,
+    ...approvalMembers,
+  })
   .meta({
     id: 'NewToken',
     description: 'What the token is called. The secret goes to the webhook, with the ticket in the answer.',
@@ -68,6 +83,19 @@ const tokenRemovalSchema = z
 
 const credentialTicketRequestSchema = z.strictObject({
   jkt: thumbprintSchema.optional().meta({ description: "Thumbprint of a sealed record's recipient" }),
+  approval: z
+    .strictObject({
+      reason: z
+        .string()
+        .max(MAX_REASON_CHARACTERS)
+        .optional()
+        .meta({ description: 'For the one who decides' }),
+    })
+    .optional()
+    .meta({
+      description:
+        'Asks the webhook first for the approval that the credential may need: 403 APPROVAL_REQUIRED says where a person decides, the same request gets the ticket afterwards',
+    }),
 });
 
 const credentialTicketSchema = z.object({
@@ -79,6 +107,7 @@ const storeTicketRequestSchema = z.strictObject({
   ifv: z.int().min(0).optional().meta({
     description: 'The version that may be replaced, 0 for none; a member can say 0 only, and need not',
   }),
+  ...approvalMembers,
 });
 
 export function createTokenRoutes({
@@ -87,10 +116,15 @@ export function createTokenRoutes({
   storeTickets,
   stores,
   tickets: { ownerCredentialUrl },
+  webhook,
 }: Needs<
-  'clock' | 'records' | 'storeTickets' | 'tickets',
-  'audit' | 'folders' | 'grants' | 'refreshAttempts' | 'tokens'
+  'clock' | 'records' | 'storeTickets' | 'tickets' | 'webhook',
+  'audit' | 'folders' | 'grants' | 'names' | 'refreshAttempts' | 'tokens' | 'webhookLinks'
 >): ManagementRoute[] {
+  const ownerApprovals = createOwnerApprovals({
+    webhook: createWebhookApprovals({ webhook, clock }),
+    names: stores.names,
+  });
   const shared = { tag: 'Tokens' } as const;
   const byName = { ...shared, params: serviceNameParams } as const;
   /** For owners: the secret goes between them and the webhook, past this service. */
@@ -129,6 +163,7 @@ export function createTokenRoutes({
         const token = await createToken(inside, body, clock);
         // 0: it may fill the token, and not replace what is there (PROTOCOL.md section 5.5).
         const store = await storeTickets.issue(inside, actor, token.serviceName, 0);
+        await declareApproval(inside, token.serviceName, body.approval);
         return { token: toTokenView(token), store };
       },
     }),
@@ -209,8 +244,9 @@ export function createTokenRoutes({
       role: 'member',
       body: storeTicketRequestSchema,
       response: { status: 200, schema: storeAddressSchema },
-      change: async (inside, { actor, body: { ifv }, params: { serviceName } }) => {
+      change: async (inside, { actor, body: { ifv, approval }, params: { serviceName } }) => {
         await ownOf(inside.tokens, actor, serviceName);
+        await declareApproval(inside, serviceName, approval);
         return storeTickets.issue(inside, actor, serviceName, versionToReplace(actor, ifv));
       },
     }),
@@ -220,12 +256,20 @@ export function createTokenRoutes({
       summary: 'Get an address that gives the credential once',
       role: 'admin',
       body: credentialTicketRequestSchema,
+      errors: [...tickets.errors, 'APPROVAL_REQUIRED', 'WEBHOOK_REFUSED', 'WEBHOOK_UNAVAILABLE'],
       response: { status: 200, schema: credentialTicketSchema },
-      change: async (inside, { actor, body: { jkt }, params: { serviceName } }) => {
-        await ownOf(inside.tokens, actor, serviceName);
-        const link = await boundWebhookOf(inside, actor.vaultId);
-        await inside.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
-        return ownerCredentialUrl(link, actor, serviceName, jkt);
+      handle: async ({ actor, transaction, body: { jkt, approval }, params: { serviceName } }) => {
+        if (approval !== undefined) {
+          await ownOf(stores.tokens, actor, serviceName);
+          const link = await boundWebhookOf(stores, actor.vaultId);
+          await ownerApprovals.mustBeApproved(link, actor, serviceName, approval.reason);
+        }
+        return transaction(async (inside) => {
+          await ownOf(inside.tokens, actor, serviceName);
+          const link = await boundWebhookOf(inside, actor.vaultId);
+          await inside.audit.append(eventBy(actor, 'OWNER_CREDENTIAL_ACCESS', { serviceName }));
+          return ownerCredentialUrl(link, actor, serviceName, jkt);
+        });
       },
     }),
   ];

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
-import { type Vault, lockVault, ownVault, unlockVault } from '../../core/vault.ts';
+import { type Vault, lockVault, ownVault, setAccessRequests, unlockVault } from '../../core/vault.ts';
 import type { Needs } from './dependencies.ts';
 import { timeSchema } from './fields.ts';
 
@@ -10,6 +10,7 @@ export const vaultSchema = z
     locked: z.boolean(),
     lockedAt: timeSchema.nullable(),
     createdAt: timeSchema,
+    accessRequests: z.boolean().meta({ description: 'Whether agents may ask for grants' }),
   })
   .meta({ id: 'Vault' });
 
@@ -32,6 +33,16 @@ export function createVaultRoutes({ clock, stores }: Needs<'clock', 'vaults'>): 
       summary: 'Read whether the vault is locked',
       role: 'member',
       handle: async ({ actor }) => toVaultView(await ownVault(stores, actor)),
+    }),
+    defineRoute('PATCH /api/vault', {
+      ...shared,
+      operation: 'updateVault',
+      summary: 'Let agents ask for grants, or no longer',
+      role: 'admin',
+      whenLocked: 'denied',
+      body: z.strictObject({ accessRequests: z.boolean() }).meta({ id: 'VaultChanges' }),
+      change: async (inside, { actor, body }) =>
+        toVaultView(await setAccessRequests(inside, actor, body.accessRequests)),
     }),
     defineRoute('POST /api/vault/lock', {
       ...shared,

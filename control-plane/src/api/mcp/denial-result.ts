@@ -1,6 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import type { Denial } from '../../access/decision.ts';
+import { type ToldApproval, toldOf } from '../../core/approval.ts';
+import { APPROVAL_RETRY_SECONDS, approvalRequiredText } from '../../access/approved-use.ts';
+import { WEBHOOK_UNAVAILABLE } from '../http/denial-response.ts';
 import { toolError } from './tool.ts';
 
 /**
@@ -25,21 +28,37 @@ export function denialResult(denial: Denial): CallToolResult | undefined {
     case 'VAULT_LOCKED':
     case 'WEBHOOK_NOT_CONFIGURED':
       return toolError(denial.code, CONTROL_PLANE_ERRORS[denial.code].message);
-    case 'POLICY_DENIED':
-      return toolError(
-        'POLICY_DENIED',
-        `Denied by policy ${denial.policy} (${denial.rule}): ${denial.reason}`,
-        denial.retryAfterSeconds,
-      );
+    case 'POLICY_DENIED': {
+      const { policy, rule, reason, approval, retryAfterSeconds: retryAfter } = denial;
+      const where = approval === undefined ? '' : ` ${approvalText(approval)}`;
+      return toolError('POLICY_DENIED', `Denied by policy ${policy} (${rule}): ${reason}${where}`, {
+        retryAfter,
+        approval: approval && toldOf(approval),
+      });
+    }
+    case 'APPROVAL_REQUIRED': {
+      const { code, approval } = denial;
+      return toolError(code, approvalRequiredText(approval), {
+        retryAfter: APPROVAL_RETRY_SECONDS,
+        approval: approval && toldOf(approval),
+      });
+    }
+    case 'WEBHOOK_UNAVAILABLE':
+      return toolError(denial.code, WEBHOOK_UNAVAILABLE, { retryAfter: denial.retryAfterSeconds });
+    case 'INVALID_REQUEST':
+      return toolError('INVALID_ARGUMENT', denial.message);
     case 'RATE_LIMITED':
       return denial.scope === 'agent_no_grant'
-        ? toolError(
-            'RATE_LIMITED',
-            'Too many calls for services without a grant; try again later.',
-            denial.retryAfterSeconds,
-          )
+        ? toolError('RATE_LIMITED', 'Too many calls for services without a grant; try again later.', {
+            retryAfter: denial.retryAfterSeconds,
+          })
         : undefined;
     default:
       return undefined;
   }
 }
+
+const approvalText = ({ status, url, expiresAt }: ToldApproval): string =>
+  status === 'denied'
+    ? `A member denied it: ${url}`
+    : `A member can approve it until ${expiresAt}: ${url} Once that is done, call again with the same arguments.`;

@@ -3,7 +3,7 @@ import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
-import type { Access, Denial } from '../../access/decision.ts';
+import type { Access, AccessRequest, Denial } from '../../access/decision.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
 import { FOREIGN_HOST, type HostCheck } from '../http/host-check.ts';
@@ -11,10 +11,12 @@ import { resourceOf } from '../oauth/oauth-paths.ts';
 import type { Inbound } from './classify-message.ts';
 import { denialResult } from './denial-result.ts';
 import { KEY_OF_PROXY, createMcpResponses, isHttpDenial } from './http-responses.ts';
+import { waitingOf } from '../http/waiting.ts';
 import { presentedToken } from '../http/credential-from-headers.ts';
 import { type Read, readMessage } from './read-message.ts';
 import type { RespondInProtocol } from './sdk-server.ts';
 import type { Granted, Tool } from './tool.ts';
+import type { elicitationOf, sessionIdFor } from './url-elicitation.ts';
 
 export const MCP_PATH = '/api/agents/mcp';
 
@@ -78,7 +80,7 @@ export function createMcpHandler(options: {
     });
     if ('denial' in read) return deny(UNREAD, read.denial, res, cors);
     const inbound = classify(read, req);
-    const decision = await access.decide({ ...who, operation: inbound.operation });
+    const decision = await access.decide({ ...who, ...askingOf(inbound, res), operation: inbound.operation });
     if (decision.outcome !== 'denied') return respond(inbound, decision, res, cors);
     return deny(inbound, decision.denial, res, cors);
   };
@@ -90,18 +92,26 @@ export function createMcpHandler(options: {
     if (course.kind === 'reject') return responses.rejectMessage(res, cors, id, course.error);
     const { call } = course;
     const result = call && (await call.tool.respond(granted, call.given));
-    const { respondInProtocol } = await protocol();
-    const { status, body } = await respondInProtocol(course, result, requestIdOf(res.req));
-    return responses.send(res, cors, status, body);
+    const { respondInProtocol, sessionIdFor } = await protocol();
+    const accessRequests = 'caller' in granted && granted.caller.accessRequests;
+    const about = { requestId: requestIdOf(res.req), accessRequests };
+    const { status, body } = await respondInProtocol(course, result, about);
+    const sessionId = sessionIdFor(course);
+    const session = sessionId === undefined ? [] : ['Mcp-Session-Id', sessionId];
+    return responses.send(res, [...cors, ...session], status, body);
   }
 
   async function deny({ id, course }: Inbound, denial: Denial, ...[res, cors]: Writing): Promise<void> {
     const { code } = denial;
-    if (isHttpDenial(code)) return responses.deny(res, cors, code);
+    // A tool that the account has not switched on is none.
+    const isNoTool = code === 'FORBIDDEN';
+    if (!isNoTool && isHttpDenial(code)) return responses.deny(res, cors, code);
     const result = denialResult(denial);
-    if (result !== undefined && course.kind === 'serve') {
-      const { respondInProtocol } = await protocol();
-      const { status, body } = await respondInProtocol(course, result, requestIdOf(res.req));
+    if ((result !== undefined || isNoTool) && course.kind === 'serve') {
+      const { respondInProtocol, elicitationOf } = await protocol();
+      const about = { requestId: requestIdOf(res.req), accessRequests: false };
+      const page = elicitationOf(denial, course, res.req.headers['mcp-session-id']?.toString());
+      const { status, body } = await respondInProtocol(course, page ?? result, about);
       return responses.send(res, cors, status, body);
     }
     if (code === 'RATE_LIMITED') return responses.limited(res, cors, id, denial.retryAfterSeconds);
@@ -111,6 +121,13 @@ export function createMcpHandler(options: {
   return withStaticHeaders(staticHeaders, handle);
 }
 
+/** What a call of a tool says about approvals that it may need. */
+function askingOf({ course }: Inbound, res: ServerResponse): Pick<AccessRequest, 'reason' | 'waiting'> {
+  const call = course.kind === 'serve' ? course.call : undefined;
+  const asking = call?.tool.asking?.(call.given);
+  return asking === undefined ? {} : { reason: asking.reason, waiting: waitingOf(asking, res) };
+}
+
 /**
  * Loads what knows MCP, once: with the first request that shows something which may be a credential, since the SDK is 15 MB
  * and a fifth of a second of a start, and many a service has no agent that speaks MCP.
@@ -118,16 +135,20 @@ export function createMcpHandler(options: {
 function createProtocol(tools: readonly Tool[]): () => Promise<{
   readonly classify: (read: Read, req: IncomingMessage) => Inbound;
   readonly respondInProtocol: RespondInProtocol;
+  readonly sessionIdFor: typeof sessionIdFor;
+  readonly elicitationOf: typeof elicitationOf;
 }> {
   const load = async (): ReturnType<ReturnType<typeof createProtocol>> => {
-    const [{ createClassifier, standardHeaders }, { createSdkServer }] = await Promise.all([
+    const [{ createClassifier, standardHeaders }, { createSdkServer }, elicitation] = await Promise.all([
       import('./classify-message.ts'),
       import('./sdk-server.ts'),
+      import('./url-elicitation.ts'),
     ]);
     const classify = createClassifier(new Map(tools.map((tool) => [tool.definition.name, tool])));
     return {
       classify: (read, req) => classify(read, standardHeaders(req)),
       respondInProtocol: createSdkServer(tools.map(({ definition }) => definition)),
+      ...elicitation,
     };
   };
   let loaded: ReturnType<typeof load> | undefined;

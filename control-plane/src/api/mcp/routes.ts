@@ -9,6 +9,7 @@ import type { Tool } from './tool.ts';
 import { type ReadHistory, credentialHistory } from './tools/credential-history.ts';
 import { getCredential } from './tools/get-credential.ts';
 import { listCredentials } from './tools/list-credentials.ts';
+import { requestAccess } from './tools/request-access.ts';
 import { showCredential } from './tools/show-credential.ts';
 import { type ReadAgentProfile, createReadAgentProfile, whoami } from './tools/whoami.ts';
 
@@ -23,6 +24,8 @@ export const createTools = (features: {
   whoami(features.readProfile),
   showCredential(features.describeGrants),
   credentialHistory(features.readHistory),
+  // Beyond the specification (DIVERGENCES.md).
+  requestAccess,
 ];
 
 /** The MCP endpoint of agents, with its tools. */

@@ -10,10 +10,13 @@ import {
   Server,
   type ServerOptions,
   type Tool as ToolDefinition,
+  UrlElicitationRequiredError,
+  inputRequired,
 } from '@modelcontextprotocol/server';
 import { errorBody } from '../http/json-rpc.ts';
 import { STATELESS_REVISION, type Served } from './classify-message.ts';
 import { withRequestId } from './tool.ts';
+import type { UrlElicitation } from './url-elicitation.ts';
 
 /** The SDK's response, and the HTTP status that the revision of the request wants for it. */
 interface SdkResponse {
@@ -24,13 +27,14 @@ interface SdkResponse {
 /**
  * Responds to a request in the protocol.
  *
- * @param result of the tool that the request calls; undefined for every other request
- * @param requestId given with an error
+ * @param result of the tool that the request calls, or a page that its client opens first; undefined for every other request
+ * @param about.requestId given with an error
+ * @param about.accessRequests whether the caller may ask for grants
  */
 export type RespondInProtocol = (
   served: Served,
-  result: CallToolResult | undefined,
-  requestId: string,
+  result: CallToolResult | UrlElicitation | undefined,
+  about: { readonly requestId: string; readonly accessRequests: boolean },
 ) => Promise<SdkResponse>;
 
 const INSTRUCTIONS =
@@ -39,7 +43,10 @@ const INSTRUCTIONS =
 
 const INFO = { name: 'svault', title: 'svault', version: '1' };
 
-/** A tool list is the same for every caller and changes with a release only; who may cache it is still the caller alone. */
+/** The one tool that an account switches on. */
+const REQUEST_ACCESS = 'request_access';
+
+/** A tool list changes with a release, and where the account lets agents ask for grants; the caller alone may cache it. */
 const LIST_CACHE = { ttlMs: 3_600_000, cacheScope: 'private' } as const;
 
 /**
@@ -56,14 +63,20 @@ export function createSdkServer(definitions: readonly ToolDefinition[]): Respond
   };
   const stateless: ServerOptions = { ...shared, supportedProtocolVersions: [STATELESS_REVISION] };
   const listing = { tools: [...definitions] };
+  const withoutRequests = { tools: definitions.filter(({ name }) => name !== REQUEST_ACCESS) };
 
-  return async ({ request, classification }, result, requestId) => {
+  return async ({ request, classification }, result, { requestId, accessRequests }) => {
     // oxlint-disable-next-line typescript/no-deprecated -- of the high-level class bad arguments are -32602, and not a result
     const server = new Server(INFO, classification === undefined ? shared : stateless);
-    server.setRequestHandler('tools/list', () => listing);
+    server.setRequestHandler('tools/list', () => (accessRequests ? listing : withoutRequests));
     server.setRequestHandler('tools/call', () => {
       if (result === undefined) throw unknownTool();
-      return withRequestId(result, requestId);
+      if (!('elicitationId' in result)) return withRequestId(result, requestId);
+      const page = result as UrlElicitation;
+      if (classification === undefined)
+        throw new UrlElicitationRequiredError([{ mode: 'url', ...page }], page.message);
+      const { url, message } = page;
+      return inputRequired({ inputRequests: { approval: inputRequired.elicitUrl({ url, message }) } });
     });
     const exchange = new Exchange({ classification: classification ?? { era: 'legacy' } });
     await server.connect(exchange);

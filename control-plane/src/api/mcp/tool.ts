@@ -3,6 +3,7 @@ import { isServiceName } from '@svault/shared';
 import * as z from 'zod';
 import type { Decision, Operation } from '../../access/decision.ts';
 import type { ErrorCode } from '../../core/errors.ts';
+import type { Asking } from '../http/waiting.ts';
 
 /** The arguments of a call as they came. */
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -14,33 +15,53 @@ export type Granted = Exclude<Decision, { readonly outcome: 'denied' }>;
 export interface Tool {
   readonly definition: ToolDefinition;
   operation(args: Arguments): Operation;
+  /** Why it asks, and how long it waits for an approval; a tool whose calls need none has no such arguments. */
+  asking?(args: Arguments): Asking;
   respond(granted: Granted, args: Arguments): CallToolResult | Promise<CallToolResult>;
 }
 
-/** Specification, "MCP endpoint": the codes of tool errors. */
+/** Specification, "MCP endpoint": the codes of tool errors, and those of credentials that need an approval (DIVERGENCES.md). */
 const TOOL_ERRORS = [
+  'APPROVAL_REQUIRED',
   'NO_GRANT',
   'GRANT_EXPIRED',
   'POLICY_DENIED',
   'RATE_LIMITED',
   'VAULT_LOCKED',
   'WEBHOOK_NOT_CONFIGURED',
+  'WEBHOOK_UNAVAILABLE',
   'INVALID_ARGUMENT',
 ] as const satisfies readonly ErrorCode[];
 type ToolErrorCode = (typeof TOOL_ERRORS)[number];
 
+/** Where a decision is made or was. */
+export const approvalSchema = z.strictObject({
+  id: z.string(),
+  status: z.enum(['pending', 'denied']),
+  url: z.string().describe('The page on which a person decides.'),
+  expiresAt: z.string().describe('ISO 8601.'),
+});
+
 const toolErrorSchema = z.strictObject({
   code: z.enum(TOOL_ERRORS),
   message: z.string(),
+  approval: approvalSchema
+    .optional()
+    .describe('The decision that the call needs; once it is approved, call again.'),
   retryAfter: z.int().min(1).optional().describe('Seconds after which the call may be tried again.'),
   requestId: z.string().optional().describe('The id under which the logs have the call.'),
 });
 
 /** A denial as a result: HTTP 200, `isError`, and the code where programs find it. */
-export function toolError(code: ToolErrorCode, message: string, retryAfter?: number): CallToolResult {
+export function toolError(
+  code: ToolErrorCode,
+  message: string,
+  { retryAfter, approval }: Pick<z.infer<typeof toolErrorSchema>, 'retryAfter' | 'approval'> = {},
+): CallToolResult {
   const structuredContent: z.infer<typeof toolErrorSchema> = {
     code,
     message,
+    ...(approval !== undefined && { approval }),
     ...(retryAfter !== undefined && { retryAfter }),
   };
   return {
@@ -88,6 +109,7 @@ export function defineTool<Outcome extends Granted['outcome']>({
   output,
   outcome,
   operation,
+  asking,
   respond,
   ...definition
 }: Pick<ToolDefinition, 'name' | 'title' | 'description' | 'annotations'> & {
@@ -95,6 +117,7 @@ export function defineTool<Outcome extends Granted['outcome']>({
   readonly output: z.ZodObject;
   readonly outcome: Outcome;
   operation(args: Arguments): Operation;
+  asking?(args: Arguments): Asking;
   respond(
     granted: Extract<Granted, { readonly outcome: Outcome }>,
     args: Arguments,
@@ -108,6 +131,7 @@ export function defineTool<Outcome extends Granted['outcome']>({
       outputSchema: outputSchema(output),
     },
     operation,
+    ...(asking && { asking }),
     respond: (granted, args) => {
       // The pipeline never gives a tool another outcome than the one it asked for.
       if (granted.outcome !== outcome) throw new Error(`a tool was given: ${granted.outcome}`);

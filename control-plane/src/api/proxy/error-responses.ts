@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
+import { toldOf } from '../../core/approval.ts';
 import type { Denial } from '../../access/decision.ts';
 import { TOO_MANY, createDenialWriter, denialMessages, policyDenied } from '../http/denial-response.ts';
 import { type JsonRpcId, rateLimitedBody } from '../http/json-rpc.ts';
@@ -64,11 +65,12 @@ export function createErrorResponses(headers: readonly string[], { missingKey, c
       denyPlainly(res, denial);
     },
     fail: (res: ServerResponse, ref: RequestRef, failure: ForwardRefusal): void => {
-      const { status, code, error, retryAfterSeconds: retryAfter } = failure;
+      const { status, code, error, approval, retryAfterSeconds: retryAfter } = failure;
       if (ref.isMessage && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: retryAfter ?? 1 });
       const requestId = requestIdOf(res.req);
-      send(res, status, JSON.stringify({ error, code, retryAfter, requestId }), retryAfter);
+      const told = approval && toldOf(approval);
+      send(res, status, JSON.stringify({ error, approval: told, code, retryAfter, requestId }), retryAfter);
     },
   };
 }

@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { abortOnDisconnect } from '@svault/server-kit/streamed-response';
 import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { rejectMethod } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
-import { type Ending, type HeaderPairs, headerPairs, keyDisplayPrefix } from '@svault/shared';
+import { type Clock, type Ending, type HeaderPairs, headerPairs, keyDisplayPrefix } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
 import { ApiError } from '../../core/errors.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
@@ -14,6 +14,7 @@ import type { OngoingUses } from '../../access/ongoing-uses.ts';
 import { outgoingFields } from '../../access/upstream-request.ts';
 import { proxyKeyHash } from '../../core/proxy.ts';
 import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
+import { type Asking, readAsking } from '../http/waiting.ts';
 import { createStreamResponse } from './stream-response.ts';
 import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
 import { receiveBody } from './read-body.ts';
@@ -33,13 +34,14 @@ export function createProxyHandler(
     readonly forward: Forward;
     readonly originOf: OriginReader;
     readonly isOwnHost: HostCheck;
+    readonly clock: Pick<Clock, 'monotonic'>;
     /** The service's public address, without trailing slash. */
     readonly baseUrl: string;
     readonly allowedOrigins: readonly string[];
   },
 ): DirectHandler {
   const { kind, methods, isMessage } = endpoint;
-  const { proxyAccess: access, ongoingUses: ongoing, forward, originOf, isOwnHost, baseUrl } = options;
+  const { proxyAccess: access, ongoingUses: ongoing, forward, originOf, isOwnHost, clock, baseUrl } = options;
   const staticHeaders = apiHeaderList({ https: baseUrl.startsWith('https:') });
   const responses = createErrorResponses(staticHeaders.flat(), endpoint);
   const streamTo = createStreamResponse();
@@ -62,7 +64,9 @@ export function createProxyHandler(
       return responses.deny(res, unread, denial);
     }
 
+    const asking = askingOf(req);
     const ending = abortOnDisconnect(res);
+    const waiting = asking.wait === 0 ? undefined : { seconds: asking.wait, signal: ending };
     const origin = originOf(req, 'proxy', keyDisplayPrefix(key ?? ''));
     const received = await receiveBody(access, req, keyHash, origin, endpoint.coding);
     if (received.outcome === 'denied') return responses.deny(res, unread, received.denial);
@@ -73,10 +77,15 @@ export function createProxyHandler(
         ? classifyMessage(body, () => headerOf(fields, body))
         : NO_MESSAGE;
       const ref = { ...unread, id };
-      const exchange = { method, target: endpoint.targetOf(req), fields, body };
-      const decision = await access.decide({ keyHash, kind, traffic, ...exchange, origin });
+      const { reason } = asking;
+      const exchange = { method, target: endpoint.targetOf(req), fields, body, reason };
+      const startedMs = clock.monotonic();
+      const decision = await access.decide({ keyHash, kind, traffic, ...exchange, waiting, origin });
       if (decision.outcome === 'denied') return responses.deny(res, ref, decision.denial);
-      await carry(res, { keyHash, ...decision }, { exchange, ref, ending });
+      // A policy and the credential may both have asked for a person.
+      const waitedSeconds = (clock.monotonic() - startedMs) / 1_000;
+      const left = waiting && { ...waiting, seconds: waiting.seconds - waitedSeconds };
+      await carry(res, { keyHash, ...decision }, { exchange: { ...exchange, waiting: left }, ref, ending });
     } finally {
       release();
     }
@@ -124,6 +133,30 @@ export function createProxyHandler(
   }
 
   return withStaticHeaders(staticHeaders, handle);
+}
+
+const ASKING = { wait: 'The header sv-wait', reason: 'The header sv-reason, percent-encoded UTF-8,' };
+
+/**
+ * What the headers `sv-wait` and `sv-reason` say, which are never forwarded.
+ *
+ * @throws ApiError INVALID_REQUEST
+ */
+function askingOf({ headers }: IncomingMessage): Asking {
+  const [wait, encoded] = [headers['sv-wait']?.toString(), headers['sv-reason']?.toString()];
+  const asking = readAsking(wait, encoded && decoded(encoded), ASKING);
+  if ('message' in asking) throw new ApiError('INVALID_REQUEST', asking.message);
+  return asking;
+}
+
+/** @returns empty, which is no reason, where it is not percent-encoded UTF-8 */
+function decoded(text: string): string {
+  if (!/^[\x20-\x7e]*$/.test(text)) return '';
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }
 
 /** Of the fields that are forwarded: the upstream does not see the others. */

@@ -4,6 +4,7 @@ import type { Stores } from '../../core/stores.ts';
 import { createActivityStore } from './activity-store.ts';
 import { createAdminKeyStore } from './admin-key-store.ts';
 import { createAgentStore } from './agent-store.ts';
+import { createApprovalStore } from './approval-store.ts';
 import { createAttentionStore } from './attention-store.ts';
 import { createAuditStore } from './audit-store.ts';
 import { createCliLoginStore } from './cli-login-store.ts';
@@ -12,6 +13,7 @@ import type { Engine } from '../engine.ts';
 import { createFolderStore } from './folder-store.ts';
 import { createGrantStore } from './grant-store.ts';
 import { createNameStore } from './name-store.ts';
+import { createNotificationStore } from './notification-store.ts';
 import {
   createIdentityStore,
   createLoginLinkStore,
@@ -37,6 +39,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     activity: createActivityStore(db),
     adminKeys: createAdminKeyStore(db),
     agents: createAgentStore(db),
+    approvals: createApprovalStore(db),
     attention: createAttentionStore(db),
     audit: createAuditStore(db, clock, engine.writeEvents),
     cliLogins: createCliLoginStore(db),
@@ -46,6 +49,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     identities: createIdentityStore(db),
     loginLinks: createLoginLinkStore(db),
     names: createNameStore(db),
+    notifications: createNotificationStore(db),
     oauthCodes: createOauthCodeStore(db),
     oauthClients: createOauthClientStore(db),
     oauthSessions: createOauthSessionStore(db),

@@ -61,6 +61,15 @@ export function createTokenStore(db: Kysely<Schema>): TokenStore {
           .set({ upstream_rejected_at: at })
           .where('upstream_rejected_at', 'is', null),
       ),
+    approvals: async (vaultId, serviceNames) => {
+      const known = tokens(vaultId).select(['service_name', 'approval']);
+      const rows = await rowsOfChunks(serviceNames, (chunk) => known.where('service_name', 'in', chunk));
+      return new Map(
+        rows.flatMap((row) => (row.approval === null ? [] : [[row.service_name, row.approval]])),
+      );
+    },
+    setApproval: (vaultId, serviceName, approval) =>
+      run(update(vaultId, serviceName).set({ approval: approval ?? null })),
     clearRejected: (vaultId, serviceName) =>
       run(update(vaultId, serviceName).set({ upstream_rejected_at: null })),
     remove: (vaultId, serviceName) =>

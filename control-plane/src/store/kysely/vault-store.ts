@@ -7,16 +7,27 @@ import { all, first, run } from './queries.ts';
 import { toEntity } from './rows.ts';
 
 export function createVaultStore(db: Kysely<Schema>, lockForUpdate: Engine['lockForUpdate']): VaultStore {
-  const vaults = db.selectFrom('vaults').select(['id', 'created_at', 'locked_at']);
+  const vaults = db.selectFrom('vaults').select(['id', 'created_at', 'locked_at', 'access_requests']);
   return {
     lockForUpdate: (vaultId) => lockForUpdate(db, vaultId),
     add: ({ id, createdAt }) => run(db.insertInto('vaults').values({ id, created_at: createdAt })),
-    get: (vaultId) => first(vaults.where('id', '=', vaultId), toEntity),
+    get: (vaultId) =>
+      first(vaults.where('id', '=', vaultId), (row) => ({
+        ...toEntity(row),
+        accessRequests: row.access_requests === 1,
+      })),
     setLockedAt: (vaultId, lockedAt) =>
       run(
         db
           .updateTable('vaults')
           .set({ locked_at: lockedAt ?? null })
+          .where('id', '=', vaultId),
+      ),
+    setAccessRequests: (vaultId, accessRequests) =>
+      run(
+        db
+          .updateTable('vaults')
+          .set({ access_requests: accessRequests ? 1 : 0 })
           .where('id', '=', vaultId),
       ),
   };

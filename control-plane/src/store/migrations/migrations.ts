@@ -10,6 +10,8 @@ import { webhooks } from './008-webhooks.ts';
 import { cliLogins } from './009-cli-logins.ts';
 import { oauth } from './010-oauth.ts';
 import { audit } from './011-audit.ts';
+import { approvals } from './012-approvals.ts';
+import { notifications } from './013-notifications.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -24,4 +26,6 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   cliLogins,
   oauth,
   audit,
+  approvals,
+  notifications,
 ];

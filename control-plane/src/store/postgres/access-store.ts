@@ -24,7 +24,7 @@ function callerColumns(type: 'agent' | 'proxy', serviceName: string): string {
   const ofTarget = (table: string): string => `CROSS JOIN LATERAL (SELECT * FROM ${table}
        WHERE vault_id = caller.vault_id AND target_type = target.type AND target_id = target.id OFFSET 0) AS t`;
   return `caller.vault_id AS "vaultId", caller.last_used_at AS "lastUsedAt", v.locked_at AS "vaultLockedAt",
-   v.revision AS "accountRevision",
+   v.revision AS "accountRevision", v.access_requests AS "accessRequests",
    w.webhook_id AS "webhookId", w.url AS "webhookUrl", w.key_id AS "keyId", w.key_wrapped AS "keyWrapped",
    (SELECT count(*) FROM (SELECT 1 FROM agents WHERE vault_id = caller.vault_id AND status = 'active'
      LIMIT ${MAX_AGENTS_COUNTED}) AS counted) AS "activeAgents",
@@ -97,7 +97,9 @@ function readAgents(
   const text = `SELECT asked.place, ${caller.shown}, caller.id AS "agentId", caller.status,
       caller.mcp_enabled AS "mcpEnabled", caller.sealing_key_thumbprint AS "sealingKeyThumbprint",
       g.id AS "grantId", g.grant_expires_at AS "grantExpiresAt", g.refresh_policy AS "refreshPolicy",
-      g.source_group_id AS "sourceGroupId", ${callerColumns('agent', 'g.service_name')}${more}
+      g.source_group_id AS "sourceGroupId",
+      (SELECT approval FROM tokens WHERE vault_id = caller.vault_id AND service_name = g.service_name) AS approval,
+      ${callerColumns('agent', 'g.service_name')}${more}
     FROM ${lookups(columns)}
     ${caller.join}
     ${CALLER_JOINS}

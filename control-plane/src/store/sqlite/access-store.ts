@@ -32,7 +32,7 @@ function callerColumns(type: 'agent' | 'proxy', serviceName: string): string {
   const ofTarget =
     'ON t.vault_id = caller.vault_id AND t.target_type = target.type AND t.target_id = target.id';
   return `caller.vault_id AS vaultId, caller.last_used_at AS lastUsedAt, v.locked_at AS vaultLockedAt,
-   v.revision AS accountRevision,
+   v.revision AS accountRevision, v.access_requests AS accessRequests,
    w.webhook_id AS webhookId, w.url AS webhookUrl, w.key_id AS keyId, w.key_wrapped AS keyWrapped,
    (SELECT count(*) FROM (SELECT 1 FROM agents WHERE vault_id = caller.vault_id AND status = 'active'
      LIMIT ${MAX_AGENTS_COUNTED})) AS activeAgents,
@@ -56,7 +56,9 @@ const selectAgent = (caller: { readonly from: string; readonly where: string; re
   `SELECT ${caller.shown}, caller.id AS agentId, caller.status,
      caller.mcp_enabled AS mcpEnabled, caller.sealing_key_thumbprint AS sealingKeyThumbprint,
      g.id AS grantId, g.grant_expires_at AS grantExpiresAt, g.refresh_policy AS refreshPolicy,
-     g.source_group_id AS sourceGroupId, ${callerColumns('agent', 'g.service_name')}
+     g.source_group_id AS sourceGroupId,
+     (SELECT approval FROM tokens WHERE vault_id = caller.vault_id AND service_name = g.service_name) AS approval,
+     ${callerColumns('agent', 'g.service_name')}
    FROM ${caller.from}
    ${CALLER_JOINS}
    LEFT JOIN grants g ON g.agent_id = caller.id AND g.service_name = (SELECT ?)

@@ -56,7 +56,10 @@ it('asks for something on a tool’s behalf only where the SDK then gives the to
     const { course, operation } = classify({ readable: true, message }, headers);
     if (course.kind !== 'serve') expect(operation.kind).toBe('admission');
     else {
-      const { body } = await answer(course, course.call && given, 'req_1');
+      const { body } = await answer(course, course.call && given, {
+        requestId: 'req_1',
+        accessRequests: true,
+      });
       // What the SDK cannot read it takes for a failure of ours.
       expect(body).not.toContain('"code":-32603');
       if (operation.kind === 'admission') expect(body).not.toContain('"given"');

@@ -272,7 +272,7 @@ describe('an error of a tool', () => {
       await policyOn(own.id, 'slowly', { type: 'rate_limit', limit: 1, windowSeconds: 30 });
       expect((await get('github')).result.isError).toBeUndefined();
       expectToolError(await get('github'), 'POLICY_DENIED', 30);
-      await policyOn(own.id, 'never', { type: 'manual_approval' });
+      await policyOn(own.id, 'never', { type: 'ip_allowlist', cidrs: ['10.0.0.0/8'] });
       expectToolError(await get('github'), 'POLICY_DENIED');
       for (let misses = 0; misses < 10; misses++) expectToolError(await get('nothing'), 'NO_GRANT');
       expectToolError(await get('nothing'), 'RATE_LIMITED', 60);
