@@ -15,6 +15,8 @@ export class Failure extends Error {
   readonly isOfAddress: boolean;
   /** What does not fit, by its place in the request, where the failure is about nothing else. */
   readonly issues: readonly Issue[];
+  /** Of what a person has to approve first, where one can be asked for. */
+  readonly approval: OpenApproval | undefined;
 
   constructor(
     exit: ExitName,
@@ -24,6 +26,7 @@ export class Failure extends Error {
       readonly retryAfterSeconds?: number | undefined;
       readonly isOfAddress?: boolean;
       readonly issues?: readonly Issue[];
+      readonly approval?: OpenApproval | undefined;
     } = {},
   ) {
     super(message, options);
@@ -32,6 +35,7 @@ export class Failure extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.isOfAddress = options.isOfAddress ?? false;
     this.issues = options.issues ?? [];
+    this.approval = options.approval;
   }
 
   get exitCode(): number {
@@ -40,9 +44,17 @@ export class Failure extends Error {
 
   /** The same, with more to say of it. */
   saying(message: string, exit = this.exit): Failure {
-    const { code, retryAfterSeconds, isOfAddress } = this;
-    return new Failure(exit, message, { code, retryAfterSeconds, isOfAddress, cause: this });
+    const { code, retryAfterSeconds, isOfAddress, approval } = this;
+    return new Failure(exit, message, { code, retryAfterSeconds, isOfAddress, approval, cause: this });
   }
+}
+
+/** What waits for a person's decision, or was denied. */
+export interface OpenApproval {
+  readonly id: string;
+  readonly status: string;
+  /** Where it is decided. */
+  readonly url: string;
 }
 
 /** A member of a request that does not fit. */

@@ -4,10 +4,13 @@ import { agentsCommand } from './commands/agents/commands.ts';
 import { contextCommand, useCommand } from './commands/contexts/commands.ts';
 import { type Action, type Surroundings, examples, lazily } from './commands/declare.ts';
 import { accountCommand } from './commands/account/commands.ts';
+import { approvalsCommand } from './commands/approvals/commands.ts';
+import { approveCommand } from './commands/approve/commands.ts';
 import { adminKeysCommand } from './commands/admin-keys/commands.ts';
 import { auditCommand } from './commands/audit/commands.ts';
 import { limitsCommand } from './commands/limits/commands.ts';
 import { membersCommand } from './commands/members/commands.ts';
+import { notificationsCommand } from './commands/notifications/commands.ts';
 import { policiesCommand } from './commands/policies/commands.ts';
 import { providersCommand } from './commands/providers/commands.ts';
 import { proxiesCommand } from './commands/proxies/commands.ts';
@@ -107,6 +110,8 @@ export function createProgram(surroundings: Surroundings, first?: string): Comma
         folders: foldersCommand,
         policies: policiesCommand,
         proxies: proxiesCommand,
+        approvals: approvalsCommand,
+        approve: approveCommand,
         reach: reachCommand,
         vault: vaultCommand,
       },
@@ -118,6 +123,7 @@ export function createProgram(surroundings: Surroundings, first?: string): Comma
         limits: limitsCommand,
         account: accountCommand,
         members: membersCommand,
+        notifications: notificationsCommand,
         sessions: sessionsCommand,
         'admin-keys': adminKeysCommand,
         providers: providersCommand,

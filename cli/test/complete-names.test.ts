@@ -35,6 +35,7 @@ test('names come from the control plane, by the login that acts', async () => {
   expect(await names('agents')).toEqual(said('ci\n'));
   expect(await names('members')).toEqual(said('owner@example.org\n'));
   expect(await names('policies')).toEqual(said(''));
+  expect(await names('approvals')).toEqual(said(''));
   const { SVAULT_BASE_URL = '' } = owner();
   const own = withCache({ SVAULT_BASE_URL, SVAULT_KEY: agent.key });
   expect(await own.names('services')).toEqual(said('npm\n'));

@@ -102,8 +102,8 @@ function shownBy(
 const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['svault ag', ['ag', 'agents']],
   ['svault agents r', ['resume', 'reveal-key', 'rm', 'rotate-key']],
-  ['svault vault ', ['lock', 'stat', 'status', 'unlock']],
-  ['svault --format json vault ', ['lock', 'stat', 'status', 'unlock']],
+  ['svault vault ', ['edit', 'lock', 'stat', 'status', 'unlock']],
+  ['svault --format json vault ', ['edit', 'lock', 'stat', 'status', 'unlock']],
   ['svault --format=json --ctx work wh do', ['down']],
   ['svault --format ', ['json', 'name', 'table', 'wide']],
   ['svault agents list --format=w', ['--format=wide']],

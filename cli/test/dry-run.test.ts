@@ -7,6 +7,7 @@ import { fakeServer } from './fake-servers.ts';
 const AGENT = 'svagent' as const;
 const ADMIN = 'svadmin' as const;
 const DELIVERY = 'GET https://webhook.invalid/v1/credential?ticket=…';
+const APPROVAL = 'apr_3kTMd8Q2sWv0bXh1pZ9aRg';
 const STORE = 'POST https://webhook.invalid/v1/store';
 
 test.each([
@@ -51,8 +52,39 @@ test.each([
       'POST /api/agents/ci/grants\n{"serviceName":"b","expiresInSeconds":3600,"refreshPolicy":"auto"}',
   ],
   [ADMIN, 'grants rm ci a ä', 'DELETE /api/agents/ci/grants/a\nDELETE /api/agents/ci/grants/%C3%A4'],
+  [ADMIN, 'approvals', 'GET /api/approvals?status=pending&limit=100'],
+  [ADMIN, 'approvals list --all', 'GET /api/approvals?limit=100'],
+  [ADMIN, `approvals show ${APPROVAL}`, `GET /api/approvals/${APPROVAL}`],
+  [
+    ADMIN,
+    `approvals approve https://c.example/approvals/${APPROVAL}`,
+    `POST /api/approvals/${APPROVAL}/approve\n{}`,
+  ],
+  [
+    ADMIN,
+    `approvals approve ${APPROVAL} --expires 8h --refresh-policy auto`,
+    `POST /api/approvals/${APPROVAL}/approve\n{"expiresInSeconds":28800,"refreshPolicy":"auto"}`,
+  ],
+  [ADMIN, `approvals deny ${APPROVAL}`, `POST /api/approvals/${APPROVAL}/deny`],
+  [
+    ADMIN,
+    'get github --wait 60 --reason ship',
+    `POST /api/tokens/github/credential-ticket\n{"approval":{"reason":"ship"}}\n${DELIVERY}`,
+  ],
+  [
+    AGENT,
+    'get github --wait 60 --reason ship',
+    `GET /api/agents/credentials?service=github&redirect=true&wait=0&reason=ship\n${DELIVERY}`,
+  ],
+  [
+    ADMIN,
+    'notifications create --type email --name ann --address ann@example.org',
+    'POST /api/notifications\n{"type":"email","name":"ann","address":"ann@example.org"}',
+  ],
+  [ADMIN, 'notifications test ops', 'POST /api/notifications/ops/test'],
   [ADMIN, 'vault status', 'GET /api/vault'],
   [ADMIN, 'vault lock', 'POST /api/vault/lock'],
+  [ADMIN, 'vault edit --no-access-requests', 'PATCH /api/vault\n{"accessRequests":false}'],
   [ADMIN, 'vault unlock', 'POST /api/vault/unlock'],
   [ADMIN, 'webhook status', 'GET /api/webhook'],
   [ADMIN, 'webhook rotate-secret', 'POST /api/webhook/rotate-secret'],

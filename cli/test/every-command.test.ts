@@ -21,6 +21,7 @@ const COMMANDS_ELSEWHERE: Readonly<Record<string, string>> = {
   'webhook up': 'webhook-containers.test.ts: it needs a container engine',
   'webhook down': 'webhook-containers.test.ts',
   'webhook bind': 'webhook-bind.test.ts, with a webhook that is not bound',
+  approve: 'approve.test.ts, with a security key of its own',
   completion: 'completion.test.ts, in the shells',
   run: 'run/run.test.ts, with an API over TLS that its proxy covers',
   import: 'import.test.ts, with a home folder of its own',
@@ -38,6 +39,7 @@ const OPERATIONS_ELSEWHERE: Readonly<Record<string, string>> = {
   exportAuditLog: 'a file for a browser or curl; svault audit --json pages through the list',
   streamAuditEvents: 'for pages and programs; svault audit --follow reads the list, for its filters',
   readReachMatrix: 'the table of the console; svault reach lists the same pairs',
+  getNotificationOptions: 'what a browser subscribes with: the console',
   getSetup: 'the first steps of the console’s guide; each step has a command',
   markSetupStep: 'the first steps of the console’s guide; each step has a command',
 };
@@ -53,6 +55,11 @@ rules:
     cidrs: [192.0.2.0/24]
 attach:
   agents: [ci]
+`;
+const HELD = `
+name: held
+rules: [{ type: manual_approval }]
+attach: { agents: [ci] }
 `;
 const TESTS = 'tests: [{ agent: ci, service: github, ip: 192.0.2.7, expect: allowed }]';
 
@@ -94,6 +101,12 @@ grants rm ci github
 grants add ci github
 grants add ci github --renew --expires never
 exec --with A=github -- true
+policies apply FILES/held.yaml
+approvals list
+APPROVAL approvals show ID
+APPROVAL approvals approve ID
+APPROVAL approvals deny ID
+policies rm held --yes
 folders create --name build --services github,npm
 folders list
 folders show build
@@ -123,6 +136,7 @@ proxies rm packages --yes
 vault status
 vault lock
 vault unlock
+vault edit --access-requests
 audit list
 audit show 1
 audit verify
@@ -145,6 +159,10 @@ sessions list
 sessions list --agent ci
 SESSION sessions rm ID --yes
 members rm ada@example.org --yes
+notifications create --type webhook --name ops --url https://hooks.invalid/approvals
+notifications list
+1 notifications test ops
+notifications rm ops --yes
 admin-keys create --name terraform
 admin-keys list
 admin-keys rm terraform --yes
@@ -180,12 +198,11 @@ beforeAll(async () => {
   writeFileSync(join(dir, 'policies.yaml'), POLICIES);
   writeFileSync(join(dir, 'changed.yaml'), POLICIES.replace('/24', '/25'));
   writeFileSync(join(dir, 'tests.yaml'), TESTS);
+  writeFileSync(join(dir, 'held.yaml'), HELD);
   writeFileSync(join(dir, 'secret'), 'a client’s secret'.replace('’', "'"));
   for (const each of SCENARIO.trim().split('\n')) {
     const [, code = '0', line = ''] = /^(?:(\d) )?(.*)$/.exec(each) ?? [];
-    const words = (line.startsWith('SESSION') ? await withSession(line) : line)
-      .split(' ')
-      .map((word) => word.replace('FILES', dir).replace('~', ' '));
+    const words = (await withId(line)).split(' ').map((word) => word.replace('FILES', dir).replace('~', ' '));
     const keyboard =
       line === 'account password' ? typing(['', 'long enough to be one', 'long enough to be one']) : {};
     const outcome = await people.admin.svault([...words, '--debug'], keyboard);
@@ -193,6 +210,24 @@ beforeAll(async () => {
   }
 });
 afterAll(() => people.close());
+
+const withId = async (line: string): Promise<string> => {
+  if (line.startsWith('SESSION')) return withSession(line);
+  return line.startsWith('APPROVAL') ? withApproval(line) : line;
+};
+
+let askedFor: string | undefined;
+const withApproval = async (line: string): Promise<string> =>
+  line.replace('APPROVAL ', '').replace('ID', (askedFor ??= await askedByAgent()));
+
+/** Asks as the agent. @returns the approval that it waits for */
+async function askedByAgent(): Promise<string> {
+  const { out: key } = await people.admin.svault(['agents', 'reveal-key', 'ci']);
+  const url = `${people.pair.controlPlaneUrl()}/api/agents/credentials?service=github&redirect=false`;
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${key.trim()}` } });
+  const { approval } = (await answer.json()) as { approval: { id: string } };
+  return approval.id;
+}
 
 /** Signs the new member in, and names their session. */
 async function withSession(line: string): Promise<string> {

@@ -26,6 +26,7 @@ test('every code of the control plane and of the webhook is there, with its stat
 test('the results of MCP tools are marked', async () => {
   const marked = (await explained()).filter(({ mcpTool }) => mcpTool).map(({ code }) => code);
   expect(marked).toEqual([
+    'APPROVAL_REQUIRED',
     'GRANT_EXPIRED',
     'INVALID_ARGUMENT',
     'NO_GRANT',
@@ -33,6 +34,7 @@ test('the results of MCP tools are marked', async () => {
     'RATE_LIMITED',
     'VAULT_LOCKED',
     'WEBHOOK_NOT_CONFIGURED',
+    'WEBHOOK_UNAVAILABLE',
   ]);
 });
 

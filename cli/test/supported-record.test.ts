@@ -47,6 +47,7 @@ describe('a webhook that does not claim what a record takes', () => {
   test.each([
     ['TOTP', ['add', 'otp', '--type', 'TOTP']],
     ['TOTP', ['set', 'otp', '--type', 'TOTP']],
+    ['approvals by passkey', ['add', 'api', '--require-approval', 'credential']],
     ['rules for requests', ['add', 'api', '--allow-host', 'a.example', '--allow-request', 'GET /**']],
     [
       'the minter aws-sts',

@@ -43,4 +43,15 @@ export const SESSION: Resource = {
   path: '/api/sessions',
   nameMember: 'client',
 };
+export const APPROVAL: Resource = {
+  one: 'approval',
+  many: 'approvals',
+  path: '/api/approvals',
+  idPrefix: 'apr',
+};
+export const NOTIFICATION: Resource = {
+  one: 'notification channel',
+  many: 'notifications',
+  path: '/api/notifications',
+};
 export const ADMIN_KEY: Resource = { one: 'admin key', many: 'admin keys', path: '/api/admin-keys' };

@@ -11,6 +11,8 @@ const bodySchema = z.object({
   policy: z.string().optional(),
   reason: z.string().optional(),
   providerReason: z.string().optional(),
+  // Of a newer control plane it may be another one.
+  approval: z.object({ id: z.string(), status: z.string(), url: z.string() }).optional().catch(undefined),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
 
@@ -49,18 +51,21 @@ export function refusalOf({ status, headers, text }: IncomingAnswer, from: URL):
     const answered = `something else answered ${status}${elsewhere === undefined ? '' : `, which leads to ${plainLine(elsewhere)}`}`;
     return new Failure(exit, `no svault answers at ${from.host}: ${answered}`, { isOfAddress: true });
   }
-  const { error, code, issues = [], retryAfter, policy, reason, providerReason } = body;
+  const { error, code, issues = [], retryAfter, policy, reason, providerReason, approval } = body;
   const details = [
     ...issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)),
     ...(policy === undefined || error.includes(policy) ? [] : [`policy ${policy}`]),
     ...(reason === undefined || error.includes(reason) ? [] : [reason]),
     ...(providerReason === undefined ? [] : [`the provider: ${providerReason}`]),
+    ...(approval?.status === 'pending' ? [`a person decides at ${approval.url}`] : []),
+    ...(approval?.status === 'denied' ? [`denied by a person: ${approval.url}`] : []),
     ...(retryAfter === undefined ? [] : [`again in ${retryAfter} s`]),
   ];
   const message = details.length === 0 ? error : `${error} (${details.join('; ')})`;
   const exit = EXIT_OF_CODE[code] ?? EXIT_OF_STATUS[status] ?? 'failed';
   return new Failure(exit, plainLine(message).slice(0, MAX_MESSAGE), {
     code,
+    approval,
     retryAfterSeconds: retryAfter ?? secondsIn(headers.get('retry-after')),
     ...(error === NOTHING_MORE && { issues }),
   });

@@ -8,6 +8,7 @@ import { refusalOf } from '../http/refusal.ts';
 import { type IncomingAnswer, send } from '../http/send.ts';
 import { safeAddress } from '../http/service-address.ts';
 import type { Invocation } from '../invocation.ts';
+import { given, withQuery } from '../json-in.ts';
 import { plainLine } from '../output/plain-line.ts';
 import { say } from '../output/say.ts';
 import { atWebhook } from './at-webhook.ts';
@@ -19,6 +20,17 @@ export interface Delivery {
   readonly answer: IncomingAnswer;
   readonly from: URL;
 }
+
+/** How to ask for what a person has to approve first. */
+export interface Waiting {
+  /** How long it waits for the decision. */
+  readonly waitSeconds?: number | undefined;
+  /** What the person reads: at most 500 characters. */
+  readonly reason?: string | undefined;
+}
+
+/** @param asks whether an owner has it put before a person, which an agent's request does by itself */
+type Asking = Waiting & { readonly asks?: true };
 
 const TRIES = 3;
 /** Beyond it, waiting is the caller's to decide about. */
@@ -35,9 +47,10 @@ export async function fetchDelivery(
   invocation: Invocation,
   client: ApiClient,
   name: string,
+  waiting: Waiting = {},
 ): Promise<Delivery> {
   for (let tries = 1; ; tries += 1) {
-    const attempt = await fetchOnce(invocation, client, name);
+    const attempt = await fetchOnce(invocation, client, name, waiting);
     if ('answer' in attempt) return attempt;
     const { later } = attempt;
     if (tries === TRIES) throw later;
@@ -53,8 +66,10 @@ async function fetchOnce(
   invocation: Invocation,
   client: ApiClient,
   name: string,
+  waiting: Asking,
 ): Promise<Delivery | { readonly later: Failure }> {
-  const from = await orElse<URL | Failure>(credentialAddress(client, name), (error) => {
+  const asking = approvedAddress(invocation, client, name, waiting);
+  const from = await orElse<URL | Failure>(asking, (error) => {
     if (error.exit !== 'unavailable' || error.retryAfterSeconds === undefined) throw error;
     return error;
   });
@@ -69,6 +84,9 @@ async function fetchOnce(
   );
   if (!(delivery instanceof Failure)) return delivery;
   const refused = delivery;
+  const { kind } = client.login.context;
+  if (refused.code === 'APPROVAL_REQUIRED' && kind === 'admin' && waiting.asks !== true)
+    return fetchOnce(invocation, client, name, { ...waiting, asks: true });
   if (refused.retryAfterSeconds !== undefined && isTemporary(refused)) return { later: refused };
   // What the webhook says of a ticket is for who kept one too long; this one is new.
   if (refused.code === 'TICKET_INVALID') throw refused.saying(NEW_TICKET_REFUSED);
@@ -80,6 +98,42 @@ async function deliveryAt(invocation: Invocation, from: URL): Promise<Delivery> 
   const answer = await send(invocation, { method: 'GET', url: from });
   if (answer.status !== 200) throw refusalOf(answer, from);
   return { answer, from };
+}
+
+/** A control plane holds a request open this long. */
+const MAX_HELD_S = 30;
+/** One that does not hold it, since too many wait, is not asked more often than this. */
+const MIN_BETWEEN_MS = 2_000;
+
+/** As `credentialAddress`; where a person has to approve it first, says where, and waits for the decision. */
+async function approvedAddress(
+  invocation: Invocation,
+  client: ApiClient,
+  name: string,
+  { waitSeconds, reason, asks }: Asking,
+): Promise<URL> {
+  if (waitSeconds === undefined) return credentialAddress(client, name, { reason, ...(asks && { asks }) });
+  const endMs = performance.now() + waitSeconds * 1_000;
+  // The first is answered at once, so that a person reads where it is decided.
+  for (let heldS = 0, isSaid = false; ;) {
+    const startMs = performance.now();
+    const found = await orElse<URL | Failure>(
+      credentialAddress(client, name, { reason, waitSeconds: heldS }),
+      (failure) => failure,
+    );
+    if (!(found instanceof Failure)) return found;
+    const { approval } = found;
+    const nowMs = performance.now();
+    if (approval?.status !== 'pending' || nowMs >= endMs) throw found;
+    if (!isSaid) {
+      say(invocation, `${name} waits for an approval: ${approval.url}`);
+      isSaid = true;
+    }
+    const isToBeHeld = heldS === 0 && client.login.context.kind === 'agent';
+    const pauseMs = isToBeHeld ? 0 : Math.max(0, MIN_BETWEEN_MS - (nowMs - startMs));
+    await sleep(Math.min(pauseMs, endMs - nowMs), undefined, { signal: invocation.signal });
+    heldS = Math.min(MAX_HELD_S, Math.max(1, Math.ceil((endMs - performance.now()) / 1_000)));
+  }
 }
 
 /** Protocol section 5.4: what the same request may be answered otherwise, a little later. */
@@ -104,10 +158,11 @@ const ticketSchema = z.looseObject({ url: z.string() });
  * @param name of the token
  * @throws Failure
  */
-async function credentialAddress(client: ApiClient, name: string): Promise<URL> {
+async function credentialAddress(client: ApiClient, name: string, waiting: Asking): Promise<URL> {
   const { kind, baseUrl } = client.login.context;
   const { host } = new URL(baseUrl);
-  const text = kind === 'agent' ? await redirectFor(client, name) : await ticketFor(client, name);
+  const text =
+    kind === 'agent' ? await redirectFor(client, name, waiting) : await ticketFor(client, name, waiting);
   const address = text.length > MAX_CHARACTERS ? undefined : safeAddress(text);
   if (address === undefined || address.hash !== '')
     throw failed(
@@ -116,16 +171,23 @@ async function credentialAddress(client: ApiClient, name: string): Promise<URL> 
   return address;
 }
 
-function redirectFor(client: ApiClient, name: string): Promise<string> {
+function redirectFor(client: ApiClient, name: string, { waitSeconds, reason }: Waiting): Promise<string> {
+  const wait = waitSeconds?.toString();
   // This client takes JSON, which alone would be answered without a redirect.
-  const path = `/api/agents/credentials?service=${encodeURIComponent(name)}&redirect=true`;
-  return client.readRedirect(path, SOMEWHERE);
+  const query = { service: name, redirect: 'true', wait, reason };
+  return client.readRedirect(withQuery('/api/agents/credentials', query), SOMEWHERE);
 }
 
 /** No `jkt`: an admin’s login keeps no key that would open what is sealed. */
-async function ticketFor(client: ApiClient, name: string): Promise<string> {
+async function ticketFor(
+  client: ApiClient,
+  name: string,
+  { waitSeconds, reason, asks }: Asking,
+): Promise<string> {
+  const isAsked = asks === true || waitSeconds !== undefined || reason !== undefined;
+  const body = isAsked ? { approval: given({ reason }) } : {};
   const path = `${tokenPath(name)}/credential-ticket`;
   const dryAnswer = { url: SOMEWHERE };
-  const change = client.change({ method: 'POST', path, body: {}, schema: ticketSchema, dryAnswer });
+  const change = client.change({ method: 'POST', path, body, schema: ticketSchema, dryAnswer });
   return (await aboutToken(name, change)).url;
 }

@@ -16,6 +16,7 @@ const documentSchema = z.object({ webhooks: z.record(z.string(), z.string()) });
 
 const NOT_SENT = 'No secret was sent';
 const NOT_FETCHED = 'Nothing was fetched';
+const NOT_SIGNED = 'Nothing was signed';
 
 /**
  * Checks that a secret goes to the webhook that it went to before. The control plane says where that is, and a compromised
@@ -85,6 +86,28 @@ export async function mustNotBeAnother(
     throw failed(`the control plane points to ${shown}, which is not a webhook. ${NOT_FETCHED}.`);
   await askAbout(invocation, own, webhookUrl, NOT_FETCHED);
   await rememberWebhook(invocation, login, webhookUrl);
+}
+
+/**
+ * Checks, for a link that a person was sent, that it leads to a webhook that SVAULT_WEBHOOK_URL says or that a login of this
+ * machine has stored at; otherwise a person is asked.
+ * @throws Failure; interrupted where a person says no
+ */
+export async function mustBeOwnWebhook(invocation: Invocation, webhookUrl: string): Promise<void> {
+  const said = addressSaid(invocation);
+  if (said === webhookUrl) return;
+  if (said !== undefined)
+    throw failed(
+      `the link leads to ${webhookUrl}, and SVAULT_WEBHOOK_URL says that the webhook is at ${said}. ${NOT_SIGNED}.`,
+    );
+  const { webhooks = {} } = (await fileIn(await configFolder(invocation)).read()) ?? {};
+  if (Object.values(webhooks).includes(webhookUrl)) return;
+  await askWhether(invocation, {
+    found: `the link leads to ${webhookUrl}, which this machine has not stored anything at`,
+    undone: NOT_SIGNED,
+    webhookUrl,
+    question: 'Is that your webhook?',
+  });
 }
 
 /**
@@ -166,6 +189,25 @@ async function askAbout(
     known === undefined
       ? `the control plane says that the webhook is at ${webhookUrl}, which this machine has not stored anything at`
       : `the control plane says that the webhook is at ${webhookUrl} now; secrets went to ${known} before`;
+  const question =
+    known === undefined ? 'Is that your webhook?' : 'Did you move it, and is that where it is?';
+  await askWhether(invocation, { found, undone, webhookUrl, question });
+}
+
+async function askWhether(
+  invocation: Invocation,
+  {
+    found,
+    undone,
+    webhookUrl,
+    question,
+  }: {
+    readonly found: string;
+    readonly undone: string;
+    readonly webhookUrl: string;
+    readonly question: string;
+  },
+): Promise<void> {
   const { interactive } = invocation.terminal;
   if (!interactive.in || !interactive.err)
     throw failed(
@@ -173,7 +215,5 @@ async function askAbout(
     );
   say(invocation, found);
   const { confirm } = await import('../secret-input/ask.ts');
-  const question =
-    known === undefined ? 'Is that your webhook?' : 'Did you move it, and is that where it is?';
   await confirm(invocation, question, {});
 }

@@ -31,6 +31,7 @@ const SHOWN_MEMBERS = [
   'allowedHeaders',
   'allowedQuery',
   'requests',
+  'approval',
   'allowShortSecret',
   'recipients',
   'expiryTime',

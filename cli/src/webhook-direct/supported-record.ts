@@ -17,6 +17,7 @@ function neededFor(body: StoreBody): ReadonlyArray<readonly [Capability, called:
     ...(body.tokenType === 'TOTP' ? [['totp', 'TOTP'] as const] : []),
     ...(minter === undefined ? [] : [[MINTERS[minter], `the minter ${minter}`] as const]),
     ...(body.requests === undefined ? [] : [['request-rules', 'rules for requests'] as const]),
+    ...(body.approval === undefined ? [] : [['approvals', 'approvals by passkey'] as const]),
     ...(body.allowedQuery === undefined ? [] : [['http-proxy', 'credentials in a query'] as const]),
     ...(body.delivery === 'sealed' ? [['sealed-delivery', 'sealed delivery'] as const] : []),
   ];

@@ -12,6 +12,8 @@ export type NameKind =
   | 'members'
   | 'providers'
   | 'sessions'
+  | 'approvals'
+  | 'notifications'
   | 'admin-keys';
 
 /**
@@ -114,6 +116,8 @@ const NAMED: Readonly<Record<string, Values>> = {
   member: 'names members',
   provider: 'names providers',
   session: 'names sessions',
+  approval: 'names approvals',
+  channel: 'names notifications',
   key: 'names admin-keys',
   file: 'files',
 };

@@ -4,10 +4,21 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
 import { type Resource, nameOrId, namesSchema } from '../../api/resource.ts';
-import { ADMIN_KEY, AGENT, FOLDER, MEMBER, POLICY, PROVIDER, PROXY, SESSION } from '../../api/resources.ts';
+import {
+  ADMIN_KEY,
+  AGENT,
+  APPROVAL,
+  FOLDER,
+  MEMBER,
+  NOTIFICATION,
+  POLICY,
+  PROVIDER,
+  PROXY,
+  SESSION,
+} from '../../api/resources.ts';
 import { actingLogin } from '../../contexts/acting-login.ts';
 import type { Invocation, Run } from '../../invocation.ts';
-import { jsonIn } from '../../json-in.ts';
+import { jsonIn, withQuery } from '../../json-in.ts';
 import { exactLine } from '../../output/plain-line.ts';
 import { privateCacheFolder } from '../../private-cache-folder.ts';
 import type { NameKind } from './command-tree.ts';
@@ -21,7 +32,7 @@ const STALE_MS = 24 * 3_600_000;
 const MAX_NAMES = 500;
 const MAX_FILE_CHARACTERS = 256 * 1_024;
 
-const RESOURCES: Readonly<Record<Exclude<NameKind, 'services'>, Resource>> = {
+const RESOURCES: Readonly<Record<Exclude<NameKind, 'services' | 'approvals'>, Resource>> = {
   agents: AGENT,
   folders: FOLDER,
   policies: POLICY,
@@ -29,6 +40,7 @@ const RESOURCES: Readonly<Record<Exclude<NameKind, 'services'>, Resource>> = {
   members: MEMBER,
   providers: PROVIDER,
   sessions: SESSION,
+  notifications: NOTIFICATION,
   'admin-keys': ADMIN_KEY,
 };
 
@@ -72,6 +84,10 @@ async function askedFor(client: ApiClient, kind: NameKind): Promise<readonly str
     return items.map(({ serviceName }) => serviceName);
   }
   if (isAgent) return [];
+  if (kind === 'approvals') {
+    const path = withQuery(APPROVAL.path, { status: 'pending' });
+    return (await client.readAll(path, z.looseObject({ id: z.string() }), MAX_NAMES)).map(({ id }) => id);
+  }
   const { [kind]: resource } = RESOURCES;
   const items = await client.readAll(resource.path, namesSchema(resource), MAX_NAMES);
   // Sessions of one browser have one name.

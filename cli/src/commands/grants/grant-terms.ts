@@ -1,3 +1,4 @@
+import { secondsOf } from '../../api/duration.ts';
 import { usage } from '../../failure.ts';
 import type { GrantTerms } from './grant-services.ts';
 
@@ -14,12 +15,9 @@ export const grantTerms = ({ expires, refreshPolicy }: GrantOptions): GrantTerms
 });
 
 const HOUR_SECONDS = 3_600;
-const DAY_SECONDS = 24 * HOUR_SECONDS;
 /** Specification, "Grant": 1 hour up to 30 days. */
 const MIN_SECONDS = HOUR_SECONDS;
-const MAX_SECONDS = 30 * DAY_SECONDS;
-
-const DURATION = /^(?=\d)(?:(?<days>\d{1,4})d)?(?:(?<hours>\d{1,4})h)?(?:(?<minutes>\d{1,6})m)?$/;
+const MAX_SECONDS = 30 * 24 * HOUR_SECONDS;
 
 /** What `--expires` says: a duration, or `never`. @throws Failure usage */
 const expiry = (text: string): GrantTerms =>
@@ -31,11 +29,10 @@ const expiry = (text: string): GrantTerms =>
  * @throws Failure usage for another form, and for less than an hour or more than 30 days
  */
 function grantSeconds(text: string): number {
-  const { days = 0, hours = 0, minutes = 0 } = DURATION.exec(text)?.groups ?? {};
-  const seconds = Number(days) * DAY_SECONDS + Number(hours) * HOUR_SECONDS + Number(minutes) * 60;
-  if (seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) return seconds;
+  const seconds = secondsOf(text);
+  if (seconds !== undefined && seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) return seconds;
   throw usage(
-    DURATION.test(text)
+    seconds !== undefined
       ? `a grant holds for 1h to 30d, or with --expires never until it is revoked; ${text} is outside`
       : /^\d+$/.test(text)
         ? `--expires ${text} has no unit: --expires ${text}h is hours, --expires ${text}d days; svault grant --help has examples`

@@ -40,12 +40,15 @@ export const getToken = (action: Action, name = 'get'): Command =>
     .option('--check', 'print no secret; exit 0 when there is a value and 6 when it is empty')
     .option('--field <name>', 'print another field of it, such as refreshToken, privateKey or expiryTime')
     .option('--credential-process', 'print it as AWS tools read it from a credential_process')
+    .option('--wait <seconds>', 'where a person has to approve it first: wait that long for the decision')
+    .option('--reason <text>', 'what it is for, which the person who decides reads')
     .addHelpText(
       'after',
       examples(
         'svault get github | gh auth login --with-token',
         'svault get tls --field privateKey > key.pem',
         'svault get deploy --check || svault set deploy',
+        'svault get prod-db --wait 300 --reason "Restore the orders table"',
       ),
     )
     .action(action(() => import('./get.ts'), 'getToken'));
@@ -88,6 +91,7 @@ export const createToken = (action: Action, name = 'create'): Command =>
           'svault add crm --preset oauth                        # asks for client and tokens',
           'svault add api --allow-host api.example.org          # a proxy may send it there',
           'svault add gh --allow-host api.github.com --allow-request "GET /repos/acme/**"',
+          'svault add prod-db --require-approval credential --standing 1h',
         ),
       ),
   ).action(action(() => import('./create.ts'), 'createToken'));

@@ -18,7 +18,7 @@ import {
   storeSecret,
 } from '../../webhook-direct/store-secret.ts';
 import { mustBeSupported } from '../../webhook-direct/supported-record.ts';
-import { type DescriptionOptions, type SecretOptions, describedBy } from './options.ts';
+import { type DescriptionOptions, type SecretOptions, declaredApproval, describedBy } from './options.ts';
 import { withPreset } from './presets.ts';
 import { storeWarning } from './usability.ts';
 
@@ -67,7 +67,8 @@ export async function createWithSecret(
   await mustBeSupported(client, record);
   const { tokenType } = record;
   const dryAnswer = { token: {}, store: SOME_STORE };
-  const { token, store } = await register(client, name, { tokenType, ...described }, dryAnswer);
+  const members = { tokenType, ...declaredApproval(record), ...described };
+  const { token, store } = await register(client, name, members, dryAnswer);
   const storing = storeDestination(invocation, client.login, store).then((destination) =>
     storeSecret(invocation, destination, record),
   );
@@ -98,9 +99,10 @@ const register = (
 function noRecord(options: Options): undefined {
   const { fromFile, value, body, field, presetMembers, delivery, allowHost, allowHeader } = options;
   const { allowQuery, allowRequest, allowShortSecret, recipient, expiresAt } = options;
+  const { requireApproval, standing } = options;
   const source = [fromFile, value, body, field, presetMembers];
   const proxied = [allowHost, allowHeader, allowQuery, allowRequest, allowShortSecret];
-  const said = [...source, ...proxied, delivery, recipient, expiresAt];
+  const said = [...source, ...proxied, delivery, requireApproval, standing, recipient, expiresAt];
   if (said.every((each) => each === undefined)) return undefined;
   throw usage(
     '--empty stores nothing yet: give what belongs to the secret with svault set, and leave it out here',

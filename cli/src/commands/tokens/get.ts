@@ -6,12 +6,15 @@ import { jsonText } from '../../output/json-text.ts';
 import { plainLine } from '../../output/plain-line.ts';
 import { say } from '../../output/say.ts';
 import { fetchCredential } from '../../webhook-direct/fetch-credential.ts';
+import type { Waiting } from '../../webhook-direct/fetch-delivery.ts';
 import type { DeliveredToken } from '../../webhook-direct/open-delivery.ts';
 
 interface Options {
   readonly check?: true;
   readonly field?: string;
   readonly credentialProcess?: true;
+  readonly wait?: string;
+  readonly reason?: string;
 }
 
 /** `tokens get SERVICE`. What the flags need is loaded with them: without, it is to start at once. */
@@ -19,13 +22,27 @@ export const getToken: Run<[string], Options> = async (invocation, [service], op
   const { check, field, credentialProcess } = options;
   if ([check, field, credentialProcess].filter((each) => each !== undefined).length > 1)
     throw usage('--check, --field and --credential-process each print something else: give one of them');
+  const waiting = waitingFrom(options);
   const name = serviceNameFrom(service);
   const client = await apiClient(invocation, 'anybody');
-  if (check === true) return (await import('./check.ts')).checkToken(invocation, client, name);
-  const token = await fetchCredential(invocation, client, name);
+  if (check === true) return (await import('./check.ts')).checkToken(invocation, client, name, waiting);
+  const token = await fetchCredential(invocation, client, name, waiting);
   if (credentialProcess === true) return printForAws(invocation, token);
   print(invocation, token, field);
 };
+
+const MAX_WAIT_SECONDS = 3_600;
+/** The specification of approvals: of a reason. */
+const MAX_REASON_CHARACTERS = 500;
+
+function waitingFrom({ wait, reason }: Options): Waiting {
+  const waitSeconds = wait === undefined ? undefined : Number(/^\d{1,4}$/.test(wait) ? wait : Number.NaN);
+  if (waitSeconds !== undefined && !(waitSeconds >= 1 && waitSeconds <= MAX_WAIT_SECONDS))
+    throw usage(`--wait takes seconds, from 1 to ${MAX_WAIT_SECONDS}`);
+  if (reason !== undefined && (reason.trim() === '' || reason.length > MAX_REASON_CHARACTERS))
+    throw usage(`--reason takes 1 to ${MAX_REASON_CHARACTERS} characters`);
+  return { ...(waitSeconds !== undefined && { waitSeconds }), ...(reason !== undefined && { reason }) };
+}
 
 function print(invocation: Invocation, token: DeliveredToken, field: string | undefined): void {
   const { flags, terminal } = invocation;

@@ -1,6 +1,12 @@
 import { parseWireObject } from '@svault/shared';
 import { type RequestRule, RuleTextRefused, parseRequestRule } from '@svault/shared/request-rules';
-import { allowedHostFor } from '@svault/shared/schemas';
+import {
+  APPROVAL_LIMITS,
+  APPROVED_OPERATIONS,
+  type ApprovalSetting,
+  allowedHostFor,
+} from '@svault/shared/schemas';
+import { secondsOf } from '../../api/duration.ts';
 import { usage } from '../../failure.ts';
 import { given } from '../../json-in.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -28,6 +34,7 @@ export interface GivenRecord {
   readonly withoutProvider: boolean;
   readonly withoutQuery: boolean;
   readonly withoutRequests: boolean;
+  readonly withoutApproval: boolean;
 }
 
 /** Reads `--body`, `--field` and what a secret is sealed with. @throws Failure usage, for a member that is said twice too */
@@ -50,6 +57,7 @@ export async function givenRecord(invocation: Invocation, options: SecretOptions
     withoutProvider: fields.length < (options.field ?? []).length,
     withoutQuery: options.allowQuery?.includes(NONE) ?? false,
     withoutRequests: options.allowRequest?.includes(NONE) ?? false,
+    withoutApproval: options.requireApproval === NONE,
   };
 }
 
@@ -139,9 +147,32 @@ async function restrictionsFrom(options: SecretOptions): Promise<Members> {
     allowedHeaders: allowHeader && listed('--allow-header', allowHeader),
     allowedQuery: query?.length === 0 ? undefined : query,
     requests: requests?.length === 0 ? undefined : requests,
+    approval: approvalFrom(options),
     allowShortSecret,
     expiryTime: expiresAt,
   });
+}
+
+/** How `--require-approval` names what a passkey has to approve. @throws Failure usage */
+function approvalFrom({ requireApproval, standing }: SecretOptions): ApprovalSetting | undefined {
+  if (requireApproval === undefined || requireApproval === NONE) {
+    if (standing === undefined) return undefined;
+    throw usage('--standing is about approvals: give --require-approval credential, proxy or both');
+  }
+  const names = requireApproval.split(',').map((name) => name.trim());
+  const uses = APPROVED_OPERATIONS.filter((name) => names.includes(name));
+  if (uses.length !== names.length)
+    throw usage('--require-approval takes credential, proxy or credential,proxy; or none');
+  if (standing === undefined) return { by: 'passkey', for: uses };
+  const standingSeconds = secondsOf(standing);
+  const { minStandingSeconds, maxStandingSeconds } = APPROVAL_LIMITS;
+  if (
+    standingSeconds === undefined ||
+    standingSeconds < minStandingSeconds ||
+    standingSeconds > maxStandingSeconds
+  )
+    throw usage('--standing takes a duration from 1m to 8h, such as 30m or 1h30m');
+  return { by: 'passkey', for: uses, standingSeconds };
 }
 
 function listed(flag: string, values: readonly string[]): readonly string[] {

@@ -1,6 +1,7 @@
 import { shellWord } from '@svault/shared';
 import { type RequestRule, formatRequestRule } from '@svault/shared/request-rules';
 import { DEFAULT_ALLOWED_HEADERS } from '@svault/shared/schemas';
+import { durationText } from '../../api/duration.ts';
 import { Interrupted, usage } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
@@ -54,9 +55,9 @@ export async function withKeptRestrictions(
   return { ...given, members: { ...given.members, ...members } };
 }
 
-/** Hosts and rules that are given replace all that are stored, which a person who adds one may not expect. */
+/** Hosts, rules and approvals that are given replace all that are stored, which a person who adds one may not expect. */
 function sayDropped(invocation: Invocation, held: HeldRecord, { members: said }: GivenRecord): void {
-  const { allowedHosts, requests } = said;
+  const { allowedHosts, requests, approval } = said;
   if (Array.isArray(allowedHosts)) sayReplaced(invocation, '--allow-host', held.allowedHosts, allowedHosts);
   if (Array.isArray(requests))
     sayReplaced(
@@ -65,7 +66,22 @@ function sayDropped(invocation: Invocation, held: HeldRecord, { members: said }:
       linesOfRules(held),
       (requests as RequestRule[]).map(formatRequestRule),
     );
+  const before = linesOf(approvalFlags(held.approval));
+  const after = linesOf(approvalFlags(approval as HeldRecord['approval']));
+  if (approval !== undefined && before.some((line) => !after.includes(line)))
+    say(invocation, `replaces: ${plainLine(before.join(' '))}`);
 }
+
+/** What a passkey has to approve, as flags. */
+const approvalFlags = (approval: HeldRecord['approval']): readonly string[] =>
+  approval === undefined
+    ? []
+    : [
+        ...['--require-approval', approval.for.join(',')],
+        ...(approval.standingSeconds === undefined
+          ? []
+          : ['--standing', durationText(approval.standingSeconds)]),
+      ];
 
 function sayReplaced(
   invocation: Invocation,
@@ -83,7 +99,7 @@ const linesOfRules = ({ requests = [] }: HeldRecord): readonly string[] => reque
 
 function unsaid(held: HeldRecord, given: GivenRecord): Unsaid {
   const { delivery, allowedHosts, allowedHeaders, allowedQuery = [], provider } = held;
-  const { members: said, withoutProvider, withoutQuery, withoutRequests } = given;
+  const { members: said, withoutProvider, withoutQuery, withoutRequests, withoutApproval } = given;
   const flags: string[] = [];
   const members: Record<string, unknown> = {};
   const isSealed = delivery === 'sealed' && said['delivery'] === undefined;
@@ -110,6 +126,10 @@ function unsaid(held: HeldRecord, given: GivenRecord): Unsaid {
   if (isInjected && held.requests !== undefined && said['requests'] === undefined && !withoutRequests) {
     flags.push(...linesOfRules(held).flatMap((line) => ['--allow-request', line]));
     members['requests'] = held.requests;
+  }
+  if (held.approval !== undefined && said['approval'] === undefined && !withoutApproval) {
+    flags.push(...approvalFlags(held.approval));
+    members['approval'] = held.approval;
   }
   const isRefreshed = provider !== undefined && said['provider'] === undefined && !withoutProvider;
   if (isRefreshed) flags.push(...providerFlags(provider, held.hasRefreshToken, said));

@@ -1,6 +1,7 @@
 import { formatRequestRule } from '@svault/shared/request-rules';
 import * as z from 'zod';
 import { type ApiClient, apiClient } from '../../api/api-client.ts';
+import { durationText } from '../../api/duration.ts';
 import { serviceNameFrom } from '../../api/service-name.ts';
 import { Failure, usage } from '../../failure.ts';
 import type { Invocation, Run } from '../../invocation.ts';
@@ -8,7 +9,7 @@ import { withQuery } from '../../json-in.ts';
 import { type Column, type Shape, printList, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { type NamedOptions, searched } from '../resource-commands.ts';
-import { type Token, tokenOf, tokenSchema } from './token.ts';
+import { type HeldRecord, type Token, tokenOf, tokenSchema } from './token.ts';
 
 /** `tokens list`; as an agent, what it is granted */
 export const listTokens: Run<[], NamedOptions> = async (invocation, _, { name }) => {
@@ -90,6 +91,13 @@ const isExpired = (time: string | undefined): boolean => time !== undefined && D
 const hostsOf = ({ webhook }: Token): string =>
   (webhook?.allowedHosts ?? []).map((host) => (host === '*' ? '* (any host)' : host)).join(', ');
 
+/** What is approved with a passkey at the webhook before each use. */
+const approvalText = (approval: HeldRecord['approval']): string => {
+  if (approval === undefined) return '';
+  const { for: uses, standingSeconds } = approval;
+  return `${uses.join(', ')}${standingSeconds === undefined ? '' : `; standing up to ${durationText(standingSeconds)}`}`;
+};
+
 const isForAnyHost = ({ webhook }: Token): boolean => webhook?.allowedHosts.includes('*') ?? false;
 
 const NAME: Column<Token> = { title: 'name', of: ({ serviceName }) => serviceName };
@@ -115,6 +123,11 @@ const HOSTS: Column<Token> = {
   of: hostsOf,
   tone: (token) => (isForAnyHost(token) ? 'red' : undefined),
 };
+const APPROVAL: Column<Token> = {
+  title: 'approval',
+  of: ({ webhook }) => approvalText(webhook?.approval),
+  whole: true,
+};
 const TAGS: Column<Token> = { title: 'tags', of: ({ tags }) => tags.join(', ') };
 const DISPLAY_NAME: Column<Token> = {
   title: 'called',
@@ -131,6 +144,7 @@ const TOKENS: Shape<Token> = {
     HOSTS,
     TAGS,
     { ...DISPLAY_NAME, wide: true },
+    { ...APPROVAL, wide: true },
     { title: 'version', of: ({ webhook }) => String(webhook?.version ?? ''), wide: true },
     { title: 'stored', of: ({ webhook }, { time }) => time(webhook?.updatedAt), wide: true },
     { title: 'described', of: ({ updatedAt }, { time }) => time(updatedAt), wide: true },
@@ -160,6 +174,7 @@ const TOKEN: Shape<Token> = {
     },
     { title: 'in the query', of: ({ webhook }) => (webhook?.allowedQuery ?? []).join(', ') },
     { title: 'requests', of: ({ webhook }) => (webhook?.requests ?? []).map(formatRequestRule).join('\n') },
+    APPROVAL,
     { title: 'refreshed at', of: ({ webhook }) => webhook?.provider?.tokenUrl ?? '' },
     { title: 'as client', of: ({ webhook }) => webhook?.provider?.clientId ?? '' },
     {

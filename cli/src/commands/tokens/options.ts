@@ -1,3 +1,4 @@
+import type { StoreBody } from '@svault/shared/schemas';
 import { type Command, Option } from 'commander';
 import { usage } from '../../failure.ts';
 import { given } from '../../json-in.ts';
@@ -20,6 +21,9 @@ export interface SecretOptions {
   /** As `parseRequestRule` reads them. */
   readonly allowRequest?: readonly string[];
   readonly allowShortSecret?: true;
+  /** For what a passkey has to approve, separated by commas. */
+  readonly requireApproval?: string;
+  readonly standing?: string;
   readonly recipient?: readonly string[];
   readonly expiresAt?: string;
 }
@@ -74,6 +78,14 @@ export const addSecretOptions = (command: Command): Command =>
       'let proxies inject it although it has less than 80 bits (codes, PINs, under 16 characters): anyone who can use the proxy could discover it',
     )
     .option(
+      '--require-approval <uses>',
+      'what a person approves first with a passkey at the webhook: credential (that it is handed out), proxy (each request), or credential,proxy; none: nothing',
+    )
+    .option(
+      '--standing <duration>',
+      'how long such an approval may cover the same use again, from 1m to 8h (default: each use is approved)',
+    )
+    .option(
       '--recipient <jwk>',
       'for sealed delivery: the public key (JWK) of whom it is for, or @FILE; may be repeated',
       collect,
@@ -105,6 +117,9 @@ export function describedBy({ name, description, notes, tags }: DescriptionOptio
   const trimmed = tags?.split(',').map((tag) => tag.trim());
   return given({ displayName: name, description, notes, tags: trimmed?.filter((tag) => tag !== '') });
 }
+
+/** What the control plane is told of a record that is about to be stored: for what an approval is needed. */
+export const declaredApproval = ({ approval }: StoreBody): object => given({ approval: approval?.for });
 
 /** Body of `POST …/store-ticket`: which version may be replaced. @param text of `--if-version`. @throws Failure usage */
 export function versionToReplace(text: string | undefined): { readonly ifv?: number } {

@@ -17,7 +17,7 @@ import {
   storeSecret,
 } from '../../webhook-direct/store-secret.ts';
 import { mustBeSupported } from '../../webhook-direct/supported-record.ts';
-import { type SecretOptions, versionToReplace } from './options.ts';
+import { type SecretOptions, declaredApproval, versionToReplace } from './options.ts';
 import { withPreset } from './presets.ts';
 import { type Token, readToken, tokenSchema } from './token.ts';
 import { storeWarning } from './usability.ts';
@@ -65,7 +65,8 @@ export async function replaceSecret(
   const address = await client.change({
     method: 'POST',
     path: `${tokenPath(name)}/store-ticket`,
-    body: which,
+    // Else the first request only learns of it at the webhook.
+    body: { ...which, ...declaredApproval(record) },
     schema: storeAddressSchema,
     dryAnswer: SOME_STORE,
   });

@@ -14,6 +14,9 @@ const heldSchema = z.looseObject({
   allowedHeaders: z.array(z.string()),
   allowedQuery: z.array(z.string()).optional(),
   requests: requestRulesSchema.optional(),
+  approval: z
+    .looseObject({ by: z.string(), for: z.array(z.string()), standingSeconds: z.number().optional() })
+    .optional(),
   hasRefreshToken: z.boolean(),
   updatedAt: z.string(),
   expiryTime: z.string().optional(),

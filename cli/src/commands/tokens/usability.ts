@@ -1,5 +1,11 @@
 import { shellWord } from '@svault/shared';
-import { type ProxyConfig, destinationProblem, proxyFailureText } from '@svault/shared/schemas';
+import type { RequestRule } from '@svault/shared/request-rules';
+import {
+  type ProxyConfig,
+  type StoreBody,
+  destinationProblem,
+  proxyFailureText,
+} from '@svault/shared/schemas';
 import type { ApiClient } from '../../api/api-client.ts';
 import { orElse } from '../../failure.ts';
 import { type HeldRecord, tokenOf } from './token.ts';
@@ -44,12 +50,17 @@ export async function grantWarning(client: ApiClient, serviceName: string): Prom
   return `warning: ${serviceName} is proxy-only, so the agent cannot fetch it; it is used through a proxy: svault proxies create --service ${shellWord(serviceName)}`;
 }
 
+const isOfMcp = (rule: RequestRule): boolean => 'tools' in rule || 'mcp' in rule;
+
 /** Why a credential that is stored so cannot be used at all, or not as its owner may expect. */
 export function storeWarning(
   name: string,
-  { delivery, allowedHosts, requests }: Readonly<Record<string, unknown>>,
+  { delivery, allowedHosts, requests, approval }: StoreBody,
 ): string | undefined {
-  if (Array.isArray(allowedHosts) && allowedHosts.length > 0) return undefined;
+  if (allowedHosts !== undefined && allowedHosts.length > 0)
+    return approval?.for.includes('proxy') === true && !requests?.some(isOfMcp)
+      ? `warning: where ${name} is for an MCP server, each message needs an approval, those that open a session too, until a rule for MCP is sealed with it, such as --allow-request 'mcp * /mcp'`
+      : undefined;
   const command = `svault set ${shellWord(name)} --allow-host HOST`;
   if (delivery === 'proxy-only')
     return `warning: nothing can use ${name}: it is proxy-only and has no allowed host: ${command}`;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { apiClient } from '../../api/api-client.ts';
+import { usage } from '../../failure.ts';
 import type { Run } from '../../invocation.ts';
 import { type Shape, printDone, printOne } from '../../output/print.ts';
 
@@ -23,10 +24,28 @@ const settingLock =
 export const lockVault = settingLock('lock');
 export const unlockVault = settingLock('unlock');
 
+/** `vault edit` */
+export const editVault: Run<[], { readonly accessRequests?: boolean }> = async (
+  invocation,
+  _,
+  { accessRequests },
+) => {
+  if (accessRequests === undefined)
+    throw usage('nothing to change: give --access-requests or --no-access-requests');
+  const client = await apiClient(invocation);
+  const body = { accessRequests };
+  const answer = await client.change({ method: 'PATCH', path: '/api/vault', body, schema: vaultSchema });
+  const said = accessRequests
+    ? 'agents may ask for credentials that they have no grant for: svault approvals lists what they ask'
+    : 'agents may no longer ask for grants';
+  printDone(invocation, { said, answer, name: stateOf(answer) });
+};
+
 const vaultSchema = z.looseObject({
   id: z.string(),
   locked: z.boolean(),
   lockedAt: z.string().nullable(),
+  accessRequests: z.boolean().optional(),
 });
 type Vault = z.infer<typeof vaultSchema>;
 
@@ -37,6 +56,11 @@ const VAULT: Shape<Vault> = {
     { title: 'state', of: stateOf, tone: ({ locked }) => (locked ? 'yellow' : 'green') },
     { title: 'since', of: ({ lockedAt }, { time }) => time(lockedAt) },
     { title: 'id', of: ({ id }) => id },
+    {
+      title: 'access requests',
+      of: ({ accessRequests }) =>
+        accessRequests === undefined ? '' : accessRequests ? 'agents may ask' : 'agents may not ask',
+    },
   ],
   name: stateOf,
 };

@@ -4,7 +4,7 @@ import { type Action, examples } from '../declare.ts';
 /** `vault` and all below it. */
 export function vaultCommand(action: Action): Command {
   const vault = new Command('vault')
-    .summary('the vault: lock and unlock everything')
+    .summary('the vault: lock and unlock everything, and whether agents may ask for grants')
     .description('The vault: while it is locked, no credential is delivered and nothing can be changed.');
   vault
     .command('status')
@@ -43,5 +43,19 @@ export function vaultCommand(action: Action): Command {
       ),
     )
     .action(action(() => import('./actions.ts'), 'unlockVault'));
+  vault
+    .command('edit')
+    .description('let agents ask for credentials that they have no grant for, or no longer (admin)')
+    .option('--access-requests', 'agents may ask; a person grants it, or denies')
+    .option('--no-access-requests', 'agents may not ask')
+    .addHelpText(
+      'after',
+      examples(
+        'svault vault edit --access-requests',
+        'svault vault edit --no-access-requests',
+        'svault approvals    # what they ask for',
+      ),
+    )
+    .action(action(() => import('./actions.ts'), 'editVault'));
   return vault;
 }
