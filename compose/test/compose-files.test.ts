@@ -35,6 +35,7 @@ const MAX_DRAIN_SECONDS = 30;
 const STOP_SECONDS = 9.5;
 
 /** A program takes these together only. */
+const SMTP = { SV_SMTP_URL: 'smtps://mail.example.org', SV_SMTP_FROM: 'svault@example.org' };
 const OIDC = {
   SV_OIDC_ISSUER: 'https://login.example.org',
   SV_OIDC_CLIENT_ID: 'svault',
@@ -112,7 +113,8 @@ describe.each(ALL)('compose/$name', (deployment) => {
       if (name.endsWith('_FILE')) continue;
       const fallback = interpolated.get(name);
       if (fallback !== undefined && fallback !== '') expect(value, name).toBe(fallback);
-      const more = { ...(name.startsWith('SV_OIDC_') && OIDC), [name]: value };
+      const together = { ...(name.startsWith('SV_OIDC_') && OIDC), ...(name.startsWith('SV_SMTP_') && SMTP) };
+      const more = { ...together, [name]: value };
       for (const { changedBy } of programs.filter(({ names }) => names.has(name)))
         for (const [key, before] of Object.entries(changedBy(more)))
           expect([undefined, [], {}], `${name} (${key})`).toContainEqual(before);

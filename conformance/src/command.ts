@@ -112,6 +112,10 @@ function addRunFlags(program: Command): Command {
       '--restart <command>',
       'also restart the webhook, by a shell command that kills it and starts it again',
     )
+    .option(
+      '--approver-link <url>',
+      'also decide as an approver, who is enrolled by this link; - reads it from stdin',
+    )
     .option('--list', 'list the checks and exit')
     .option('--timeout <seconds>', 'how long one answer may take', seconds, DEFAULT_TIMEOUT_SECONDS)
     .option('--replace-key', 'also replace a key that was bound before; it ends in ten minutes then')

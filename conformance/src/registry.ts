@@ -1,5 +1,11 @@
 import type { Check } from './check/check.ts';
 import { ADDRESS_CHECKS } from './scenarios/proxy/addresses.ts';
+import { ASKING_CHECKS } from './scenarios/approvals/asking.ts';
+import { DECIDING_CHECKS } from './scenarios/approvals/deciding.ts';
+import { DIGEST_CHECKS } from './scenarios/approvals/digests.ts';
+import { HANDSHAKE_CHECKS } from './scenarios/approvals/handshakes.ts';
+import { PAGE_CHECKS } from './scenarios/approvals/pages.ts';
+import { USING_CHECKS } from './scenarios/approvals/using.ts';
 import { AWS_CHUNKED_CHECKS } from './scenarios/proxy/aws-chunked.ts';
 import { AWS_CONFIG_CHECKS } from './scenarios/proxy/aws-configs.ts';
 import { AWS_SIGNATURE_CHECKS } from './scenarios/proxy/aws-signatures.ts';
@@ -121,6 +127,12 @@ export const CHECKS: readonly Check[] = [
   ...AWS_CONFIG_CHECKS,
   ...AWS_SIGNATURE_CHECKS,
   ...AWS_CHUNKED_CHECKS,
+  ...ASKING_CHECKS,
+  ...HANDSHAKE_CHECKS,
+  ...DIGEST_CHECKS,
+  ...DECIDING_CHECKS,
+  ...USING_CHECKS,
+  ...PAGE_CHECKS,
   ...ADDRESS_CHECKS,
   ...REFRESH_CHECKS,
   ...LEASE_CHECKS,

@@ -40,6 +40,8 @@ export interface RunOptions {
   readonly reusesConnections?: boolean;
   /** Ends the webhook without notice and starts it again. Absent: what needs it is skipped. */
   readonly restart?: (() => Promise<void>) | undefined;
+  /** A link for one approver (APR-37), asked for once. Absent: what needs an approver is skipped. */
+  readonly approverLink?: (() => Promise<string>) | undefined;
   /** Writes down all that is sent and answered. */
   readonly log?: TrafficLog | undefined;
   /** Called as soon as an invitation became a binding. */
@@ -101,6 +103,7 @@ export async function startRun(options: RunOptions): Promise<Run> {
     upstream: async () => server,
     mayReplaceKey,
     restart: restarting(options, wire),
+    approverLink: options.approverLink && (() => learned(options.approverLink, journal)),
   });
   const { toolbox, claims } = introduction;
   return {
@@ -168,7 +171,10 @@ async function listen(address: UpstreamAddress): Promise<Upstream> {
 async function introduce(
   { webhook, onBound }: RunOptions,
   client: Client,
-  allowances: Pick<Parameters<typeof createTools>[0], 'upstream' | 'mayReplaceKey' | 'restart'>,
+  allowances: Pick<
+    Parameters<typeof createTools>[0],
+    'upstream' | 'mayReplaceKey' | 'restart' | 'approverLink'
+  >,
 ): Promise<Introduction> {
   const invited = 'invitation' in webhook;
   let transcript: BindingTranscript | undefined;
@@ -206,6 +212,14 @@ async function signedHealth(client: Client, target: Target): Promise<Answer> {
   const request = { method: 'POST', path: '/v1/health', body: new Uint8Array() };
   const { headers, base } = forgeSignature(target, request);
   return client.send({ ...request, headers, signatureBase: base });
+}
+
+/** The code of the link is a secret of the run. */
+async function learned(approverLink: RunOptions['approverLink'], { secrets }: Journal): Promise<string> {
+  const link = (await approverLink?.()) ?? '';
+  const code = URL.canParse(link) ? new URL(link).searchParams.get('code') : null;
+  if (code !== null) secrets.learn(code);
+  return link;
 }
 
 /** Connections end with the process that they lead to. */

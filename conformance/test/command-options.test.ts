@@ -93,6 +93,26 @@ test('--restart runs a command and waits for the webhook; without it, its checks
   expect(line.out.join('\n')).toContain('0 of 2 passed, 2 skipped: no --restart');
 });
 
+test('--approver-link has the suite decide; without it, what needs an approver is skipped', async () => {
+  const flags = [...(await targetFlags()), '--only', 'approvals.approved', 'approvals.link-once'];
+  const link = line.webhook?.approverLink() ?? '';
+  expect(await run(...flags, '--approver-link', link)).toBe(0);
+  expect(line.out.join('\n')).toContain('2 of 2 passed');
+  const again = line.webhook?.approverLink() ?? '';
+  const input = async (): Promise<string> => `${again}\n\nExpires  soon\n`;
+  expect(await line.runWith({ input }, ...flags, '--approver-link', '-')).toBe(0);
+  expect(await run(...flags)).toBe(0);
+  expect(line.out.join('\n')).toContain('0 of 2 passed, 2 skipped: no --approver-link');
+});
+
+test.each(['https://another.example/approvers/new?code=a', 'nonsense', ''])(
+  'an --approver-link that is none of this webhook ends with exit 2: %s',
+  async (link) => {
+    expect(await run(...(await targetFlags()), '--only', 'approvals', '--approver-link', link)).toBe(2);
+    expect(line.err.join('\n')).toContain('--approver-link: this is no link for an approver of this webhook');
+  },
+);
+
 test('a --restart that fails makes its checks fail, with the exit code of the command', async () => {
   expect(await run(...(await targetFlags()), '--only', 'restart', '--restart', 'exit 3')).toBe(1);
   expect(line.out.join('\n')).toContain('not testable: the command of --restart ended with 3');

@@ -15,6 +15,8 @@ import { freePort } from './free-port.ts';
 export interface ReferenceWebhook {
   /** Not bound yet. */
   readonly toTest: WebhookToTest;
+  /** Prints a link by which an approver is enrolled. */
+  approverLink(): Promise<string>;
   /** Kills it, and starts it again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -28,7 +30,8 @@ const SERVICE_URL = 'http://127.0.0.1:9';
 export async function startReferenceWebhook(): Promise<ReferenceWebhook> {
   const dir = await mkdtemp(join(tmpdir(), 'svault-reference-'));
   const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
+  // A passkey needs a host name, and no address.
+  const url = `http://localhost:${port}`;
   const env = {
     ...process.env,
     SV_WEBHOOK_URL: url,
@@ -53,11 +56,12 @@ export async function startReferenceWebhook(): Promise<ReferenceWebhook> {
   };
   try {
     await ready(child, url);
-    const { stdout: link } = await promisify(execFile)(process.execPath, [MAIN, 'bind-link'], {
-      env,
-      cwd: dir,
-    });
-    return { toTest: parseRegistrationLink(link, { timeoutMs: 10_000 }), restart, stop };
+    const linkOf = async (command: string): Promise<string> => {
+      const { stdout } = await promisify(execFile)(process.execPath, [MAIN, command], { env, cwd: dir });
+      return stdout.split('\n', 1)[0] ?? '';
+    };
+    const toTest = parseRegistrationLink(await linkOf('bind-link'), { timeoutMs: 10_000 });
+    return { toTest, restart, stop, approverLink: () => linkOf('approver-link') };
   } catch (error) {
     await stop();
     throw error;

@@ -12,6 +12,7 @@ waitingTests(startReferenceWebhook, { skipsFail: true }, (others) =>
       return reference.toTest;
     },
     restart: () => reference.restart(),
+    approverLink: () => reference.approverLink(),
     stop: () => reference.stop(),
     only: others,
     shouldsFail: true,

@@ -8,11 +8,14 @@ import { requirements } from './suite.ts';
 /** Binds a sound webhook and runs checks on it. @returns ids of those that failed, SHOULDs too, with what was expected */
 export async function failuresOf(variant: string, checks: readonly Check[]): Promise<readonly string[]> {
   const { changed, options } = SOUND[variant] ?? {};
-  const { invite, close } = await startMinimalWebhook(changed, { ...options, bound: false });
+  const { invite, approverLink, close } = await startMinimalWebhook(changed, { ...options, bound: false });
   try {
     const serviceUrl = options?.serviceUrl ?? SERVICE_URL;
     const webhook = parseRegistrationLink(invite(), { timeoutMs: 10_000, serviceUrl });
-    const results = await runChecks({ webhook, checks, requirements, reusesConnections: true });
+    const results = await runChecks({
+      ...{ webhook, checks, requirements, reusesConnections: true },
+      approverLink: async () => approverLink(),
+    });
     return results.flatMap(({ check, outcome }) =>
       outcome.kind === 'failed' ? [`${check.id}: ${outcome.expected}`] : [],
     );

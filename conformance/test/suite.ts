@@ -12,11 +12,12 @@ export async function runOnMinimal(
   changed: Partial<Rules> = {},
   checks: readonly Check[] = CHECKS,
 ): Promise<readonly Result[]> {
-  const { url: webhookUrl, binding, restart, close } = await startMinimalWebhook(changed);
+  const { url: webhookUrl, binding, restart, approverLink, close } = await startMinimalWebhook(changed);
   try {
     const address = { webhookUrl, serviceUrl: SERVICE_URL, timeoutMs: 10_000 };
     const reuse = { mayReplaceKey: true, reusesConnections: true, restart };
-    return await runChecks({ webhook: { address, binding }, checks, requirements, ...reuse });
+    const approver = { approverLink: async () => approverLink() };
+    return await runChecks({ webhook: { address, binding }, checks, requirements, ...reuse, ...approver });
   } finally {
     await close();
   }

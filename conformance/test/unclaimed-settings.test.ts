@@ -7,6 +7,7 @@ import { runOnMinimal } from './suite.ts';
 test.each([
   ['request rules', 'request-rules', 'takesRequests'],
   ['query parameters', 'http-proxy', 'takesAllowedQuery'],
+  ['approvals', 'approvals', 'takesApproval'],
 ] as const)(
   'a webhook that stores %s without claiming them fails store.unknown-member',
   async (_, capability, takes) => {

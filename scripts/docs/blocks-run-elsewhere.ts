@@ -57,6 +57,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     why: 'compose/test/start.clients.test.ts starts the pair so',
   },
   {
+    page: 'docs/guides/approvals.md',
+    begins: 'svault-run webhook approver-link',
+    why: 'there are no passkeys at the address of this pair; webhook/test/approvals/commands.test.ts runs both',
+  },
+  {
     page: 'docs/guides/claude-code.md',
     begins: 'claude',
     why: 'Claude Code is no part of the tests; mcp-clients tests other clients',

@@ -100,6 +100,8 @@ export interface Tools {
   readonly mayReplaceKey: boolean;
   /** Ends the webhook without notice and starts it again; absent where the run was not told how. */
   readonly restart?: (() => Promise<void>) | undefined;
+  /** A link by which a new approver is enrolled; absent where the run was given none. */
+  readonly approverLink?: (() => Promise<string>) | undefined;
 }
 
 /** Tools for one run, and what clears up after it. */
@@ -121,8 +123,9 @@ export function createTools(options: {
   readonly upstream: () => Promise<Upstream>;
   readonly mayReplaceKey: boolean;
   readonly restart: Tools['restart'];
+  readonly approverLink: Tools['approverLink'];
 }): Toolbox {
-  const { client, claims, types, upstream, mayReplaceKey, restart } = options;
+  const { client, claims, types, upstream, mayReplaceKey, restart, approverLink } = options;
   let { target } = options;
   const names: string[] = [];
   const proxyIds: string[] = [];
@@ -240,6 +243,7 @@ export function createTools(options: {
     },
     mayReplaceKey,
     restart,
+    approverLink,
   };
   return {
     tools,

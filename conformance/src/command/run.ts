@@ -9,7 +9,14 @@ import { createTrafficLog } from '../log/traffic-log.ts';
 import { loadRequirements } from '../requirements.ts';
 import { runSuite } from '../suite-run.ts';
 import type { Binding, WebhookToTest } from '../target.ts';
-import { openTextFile, readTextFile, replaceOwnFile, reserveFile, writeTextFile } from './files.ts';
+import {
+  openTextFile,
+  readInput,
+  readTextFile,
+  replaceOwnFile,
+  reserveFile,
+  writeTextFile,
+} from './files.ts';
 import { EXIT, UsageRefused, type Io } from './io.ts';
 import { restartBy } from './restart.ts';
 import { progressOn } from './progress.ts';
@@ -32,6 +39,7 @@ export interface RunFlags extends WebhookFlags {
   readonly saveBinding?: string;
   readonly replaceKey?: true;
   readonly restart?: string;
+  readonly approverLink?: string;
   readonly verbose?: true;
   /** False by `--no-color`. */
   readonly color: boolean;
@@ -54,6 +62,7 @@ export async function runCommand(flags: RunFlags, io: Io): Promise<number> {
   const baseline = flags.baseline === undefined ? undefined : readBaseline(flags.baseline);
   const upstream = upstreamOf(flags);
   const webhook = await webhookOf(flags, io);
+  const approverLink = await approverLinkOf(flags, webhook, io);
   const log = flags.log === undefined ? undefined : openTextFile(flags.log);
   const keep = keeperOf(flags, (binding) => writeBinding(webhook.address, binding));
   try {
@@ -67,6 +76,7 @@ export async function runCommand(flags: RunFlags, io: Io): Promise<number> {
       // A binding that a run made is the suite's own; any other is somebody's who goes on with its key.
       mayReplaceKey: flags.replaceKey ?? ('invitation' in webhook || flags.binding !== undefined),
       restart: restartOf(flags, webhook),
+      approverLink: approverLink === undefined ? undefined : () => Promise.resolve(approverLink),
       signal: io.signal,
       log: log && createTrafficLog(log.line),
       onBound: keep.save,
@@ -86,6 +96,24 @@ export async function runCommand(flags: RunFlags, io: Io): Promise<number> {
 
 const restartOf = ({ restart }: RunFlags, { address }: WebhookToTest): (() => Promise<void>) | undefined =>
   restart === undefined ? undefined : () => restartBy(restart, address.webhookUrl);
+
+/** @throws UsageRefused for one that is no link of this webhook */
+async function approverLinkOf(
+  { approverLink: flag, bindLink }: RunFlags,
+  { address }: WebhookToTest,
+  io: Io,
+): Promise<string | undefined> {
+  if (flag === undefined) return undefined;
+  if (flag === '-' && bindLink === '-')
+    throw new UsageRefused('--bind-link and --approver-link cannot both be read from stdin');
+  const text = flag === '-' ? await readInput('-', io) : flag;
+  // The command of the reference webhook says below it until when it works.
+  const [link = ''] = text.trim().split(/\s/, 1);
+  const isOne = URL.canParse(link) && new URL(link).searchParams.has('code');
+  if (!isOne || !link.startsWith(`${address.webhookUrl}/`))
+    throw new UsageRefused('--approver-link: this is no link for an approver of this webhook');
+  return link;
+}
 
 const namesIn = (values: readonly string[]): readonly string[] =>
   values.flatMap((names) => names.split(',')).filter((name) => name !== '');

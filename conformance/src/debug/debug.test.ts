@@ -177,6 +177,7 @@ describe('vectors', () => {
       'sealed',
       'recipients',
       'request-rules',
+      'approvals',
       'published',
     ]);
     expect(set).toEqual(all?.['tickets']);

@@ -9,6 +9,7 @@ export const VECTOR_SETS = [
   'sealed',
   'recipients',
   'request-rules',
+  'approvals',
   'published',
 ] as const;
 
@@ -35,8 +36,13 @@ export function vectors(name?: string): string | undefined {
   return found.length === 0 ? undefined : JSON.stringify(found.length === 1 ? found[0] : found, null, 2);
 }
 
-function vectorsOf(content: object): ReadonlyArray<{ readonly name?: string }> {
-  return 'vectors' in content && Array.isArray(content.vectors)
-    ? (content.vectors as ReadonlyArray<{ readonly name?: string }>)
-    : [];
+interface Vector {
+  readonly name?: string;
+}
+
+/** Those of a set that has several lists too. */
+function vectorsOf(content: object): readonly Vector[] {
+  return Object.values(content).flatMap((list: unknown) =>
+    Array.isArray(list) ? (list as readonly Vector[]) : [],
+  );
 }

@@ -69,6 +69,7 @@ export async function storeTextOf(tools: Tools, value: string, settings: object 
 
 /** A configured proxy to a URL. */
 export interface ProxyTo {
+  readonly proxyId: string;
   readonly url: string;
   call(): Promise<Answer>;
 }
@@ -95,7 +96,11 @@ export async function proxiesTo(
   };
   return puts
     .filter((_, at) => taken(at))
-    .map(({ proxyId, upstreamUrl: url }) => ({ url, call: () => tools.proxied({ proxyId, serviceName }) }));
+    .map(({ proxyId, upstreamUrl: url }) => ({
+      proxyId,
+      url,
+      call: () => tools.proxied({ proxyId, serviceName }),
+    }));
 }
 
 /** The last call that arrived. @param before how many had arrived before @throws CheckFailed where it is not one more */

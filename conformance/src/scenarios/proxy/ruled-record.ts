@@ -12,6 +12,7 @@ export type Rule = Readonly<Record<string, unknown>>;
 
 /** A proxy to a path below the URL of a record's place. */
 export interface RuledProxy {
+  readonly proxyId: string;
   readonly place: Place;
   /** The path below the place's URL, with its query. */
   readonly rest: string;
@@ -56,15 +57,15 @@ export async function givenRules(
     proxy: async (rest = '', headerTemplates = { authorization: 'Bearer ${TOKEN}' }) => {
       const upstreamUrl = place.url + rest;
       const proxyId = await tools.given.proxy({ serviceName: name, upstreamUrl, headerTemplates });
-      return { place, rest, call: (how) => tools.proxied({ proxyId, serviceName: name, ...how }) };
+      return { proxyId, place, rest, call: (how) => tools.proxied({ proxyId, serviceName: name, ...how }) };
     },
   };
   return {
     ...record,
     proxies: async (rests) => {
       const urls = rests.map((rest) => place.url + rest);
-      return (await proxiesTo(tools, name, urls)).map(({ url, call }) => {
-        return { place, rest: url.slice(place.url.length), call };
+      return (await proxiesTo(tools, name, urls)).map(({ proxyId, url, call }) => {
+        return { proxyId, place, rest: url.slice(place.url.length), call };
       });
     },
   };

@@ -1,7 +1,9 @@
+import { givenApprover } from '../../approver/approver.ts';
 import type { WebhookCheck } from '../../check/check.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import { CheckSkipped } from '../../check/outcome.ts';
 import type { Tools } from '../../check/tools.ts';
+import { asked, fetchFor, freshSub, storeApproved } from '../approvals/approved-record.ts';
 import { expectAsked, expectLatest, fetchToken, givenRefreshable, underWay } from '../refresh/refreshable.ts';
 
 /** @throws CheckSkipped where the run was not told how */
@@ -45,6 +47,24 @@ export const RESTART_CHECKS: readonly WebhookCheck[] = [
       await restarted(tools);
       expectRefusal(await tools.send(request), 'SIGNATURE_INVALID');
       expectOk(await tools.signed({ method: 'POST', path: '/v1/health' }));
+    },
+  },
+  {
+    id: 'restart.approvals',
+    title: 'an approval that was used before a restart is used up after it, and one that was not holds',
+    requirements: ['APR-29', 'APR-24'],
+    claims: ['store', 'credential', 'approvals'],
+    run: async (tools) => {
+      if (tools.restart === undefined) throw new CheckSkipped('no --restart');
+      const approver = await givenApprover(tools);
+      const { name: serviceName } = await storeApproved(tools);
+      const [used, unused] = [freshSub(), freshSub()];
+      for (const sub of [used, unused])
+        expectOk(await approver.decide((await asked(tools, { serviceName, sub })).url));
+      expectOk(await fetchFor(tools, serviceName, used));
+      await restarted(tools);
+      expectRefusal(await fetchFor(tools, serviceName, used), 'APPROVAL_REQUIRED', 'a second use');
+      expectOk(await fetchFor(tools, serviceName, unused));
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { WebhookErrorCode } from '@svault/shared';
+import { randomToken, type WebhookErrorCode } from '@svault/shared';
 import type { Capability } from '@svault/shared/schemas';
 import { variantsAtOnce } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal } from '../../check/expect.ts';
@@ -47,6 +47,22 @@ const ENDPOINTS: readonly Endpoint[] = [
     taken: 'NOT_FOUND',
   },
   { path: '/v1/proxy', claims: 'proxy', body: () => ({ jsonrpc: '2.0' }), taken: 'NOT_FOUND' },
+  {
+    path: '/v1/approvals',
+    claims: 'approvals',
+    body: (tools) => ({
+      serviceName: tools.freshName(),
+      sub: 'agt_conformance',
+      operation: { type: 'credential' },
+    }),
+    taken: 'NOT_FOUND',
+  },
+  {
+    path: '/v1/approvals/list',
+    claims: 'approvals',
+    body: () => ({ ids: [`apr_${randomToken()}`] }),
+    taken: 200,
+  },
   // No rotation, which would change the key.
   { path: '/v1/exchange', body: () => ({ op: 'none' }), taken: 'INVALID_REQUEST' },
 ];

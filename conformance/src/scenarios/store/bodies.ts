@@ -91,6 +91,14 @@ export const STORE_BODY_CHECKS: readonly Check[] = [
       ...(claims.has('http-proxy')
         ? []
         : [['query parameters that are not claimed', { ...plain, allowedQuery: ['key'] }] as const]),
+      ...(claims.has('approvals')
+        ? []
+        : [
+            [
+              'an approval that is not claimed',
+              { ...plain, approval: { by: 'passkey', for: ['proxy'] } },
+            ] as const,
+          ]),
     ],
   ),
   refuses(

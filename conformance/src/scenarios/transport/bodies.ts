@@ -12,6 +12,7 @@ import { LIST, storeBytes } from './raw-bodies.ts';
 /** Protocol section 2: the most that a body may hold, except at `/v1/proxy`. */
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_EXCHANGE_BYTES = 1024;
+const MAX_APPROVAL_BYTES = 64 * 1024;
 
 /** A signed operation in a body of `Transfer-Encoding: chunked`. */
 const inChunks = (tools: Tools, body: string | Uint8Array): Promise<Answer> => {
@@ -75,7 +76,8 @@ export const BODY_CHECKS: readonly Check[] = [
   },
   {
     id: 'body.largest',
-    title: 'a signed body of 1 MiB is accepted, and one of 1 KiB at /v1/exchange',
+    title:
+      'a signed body of 1 MiB is accepted, one of 1 KiB at /v1/exchange, and one of 64 KiB for approvals',
     requirements: ['TRN-20'],
     run: (tools) =>
       variantsAtOnce(atEachEndpoint(tools, isJson), async (place) =>
@@ -85,7 +87,7 @@ export const BODY_CHECKS: readonly Check[] = [
   {
     id: 'body.too-large',
     title:
-      'a signed body of more than 1 MiB is answered with 413, and one of more than 1 KiB at /v1/exchange',
+      'a signed body of more than 1 MiB is answered with 413, of more than 1 KiB at /v1/exchange, and of 64 KiB for approvals',
     requirements: ['TRN-19', 'SIG-57'],
     run: (tools) =>
       variantsAtOnce(atEachEndpoint(tools, isJson), async (place) =>
@@ -122,7 +124,10 @@ export const BODY_CHECKS: readonly Check[] = [
 /** Endpoints whose bodies the webhook reads itself. */
 const isJson = (endpoint: Endpoint): boolean => hasBody(endpoint) && endpoint.path !== '/v1/proxy';
 
-const mostAt = ({ path }: Place): number => (path === '/v1/exchange' ? MAX_EXCHANGE_BYTES : MAX_BODY_BYTES);
+function mostAt({ path }: Place): number {
+  if (path.startsWith('/v1/approvals')) return MAX_APPROVAL_BYTES;
+  return path === '/v1/exchange' ? MAX_EXCHANGE_BYTES : MAX_BODY_BYTES;
+}
 
 /** The right body of a place with a member more that makes it so long. */
 function ofBytes({ tools, request }: Place, bytes: number): Promise<Answer> {

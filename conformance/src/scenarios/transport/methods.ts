@@ -62,6 +62,13 @@ const ENDPOINTS: readonly Endpoint[] = [
     others: ['GET', 'HEAD', 'PUT'],
     claims: ['sv-refresh'],
   },
+  {
+    id: 'approvals',
+    path: '/v1/approvals',
+    allow: ['POST'],
+    others: ['GET', 'HEAD', 'PUT', 'DELETE'],
+    claims: ['approvals'],
+  },
 ];
 
 const refusesOther = ({ id, path, allow, others, claims }: Endpoint): WebhookCheck => ({
