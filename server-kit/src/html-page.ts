@@ -22,6 +22,8 @@ export interface PageContent {
   readonly account?: string | undefined;
   /** Whether the page has what {@link PAGE_SCRIPT} brings to life. */
   readonly usesScript?: boolean;
+  /** In the place of that, a script that may call the page's own origin. */
+  readonly script?: string;
 }
 
 const PURPOSES: Readonly<Record<PageIdentity['program'], string>> = {
@@ -34,7 +36,8 @@ const MARK = safeHtml`<svg class="mark" viewBox="0 0 28 28" width="28" height="2
  fill-rule="evenodd" d="M7 0h14a7 7 0 0 1 7 7v14a7 7 0 0 1-7 7H7a7 7 0 0 1-7-7V7a7 7 0 0 1 7-7zm7 6a5 5 0 0 0-2.4 9.4L10 22h8l-1.6-6.6A5 5 0 0 0 14 6z"/></svg>`;
 
 /** A whole page, to be sent under `pageHeaders`. */
-export function htmlPage(identity: PageIdentity, { usesScript = false, ...content }: PageContent): string {
+export function htmlPage(identity: PageIdentity, content: PageContent): string {
+  const script = scriptOf(content);
   const { name, title, body, next, account } = content;
   const instance = identity.url.replace(/^https?:\/\//, '');
   const page = safeHtml`<header>
@@ -61,7 +64,14 @@ ${next === undefined ? undefined : safeHtml`<div class="next">${next}</div>`}
 </head>
 <body>
 ${page.toString()}
-${usesScript ? `<script>${PAGE_SCRIPT}</script>\n` : ''}</body>
+${script === undefined ? '' : `<script>${script}</script>\n`}</body>
 </html>
 `;
 }
+
+/** The one script of a page; undefined if it has none. */
+export const scriptOf = ({
+  usesScript = false,
+  script,
+}: Pick<PageContent, 'script' | 'usesScript'>): string | undefined =>
+  script ?? (usesScript ? PAGE_SCRIPT : undefined);

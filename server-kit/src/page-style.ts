@@ -6,7 +6,7 @@ export const PAGE_STYLE = `
   :root { --ink: #e8edf2; --dim: #9fadba; --line: #35414d; --paper: #1b232c; --ground: #11171d; --accent: #7db1ff;
     --on-accent: #0b1a30; --warn: #ff9c93; --good: #7fd6a4; } }
 * { box-sizing: border-box; }
-html { scroll-padding: 1rem 0 6rem; }
+html { scroll-padding: 1rem 0 10rem; }
 body { margin: 0 auto; min-height: 100vh; max-width: 40rem; display: flex; flex-direction: column; justify-content: center;
   padding: .75rem 1.5rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
 header { display: flex; flex-wrap: wrap; gap: .25rem .6rem; align-items: center; margin: 0 0 .75rem; }
@@ -35,6 +35,8 @@ code { font: .95em ui-monospace, monospace; overflow-wrap: anywhere; }
 .value { font: 1.05rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 a { color: var(--accent); }
 pre { margin: 0 0 1rem; padding: .7rem .9rem; background: var(--ground); border-radius: .4rem; white-space: pre-wrap; }
+pre.untrusted { max-height: 14rem; overflow: auto; overflow-wrap: anywhere; border: 1px solid var(--line); font: .9rem/1.45 ui-monospace, monospace; }
+.untrusted, .untrusted bdi, bdi { unicode-bidi: isolate; }
 .name { overflow-wrap: anywhere; }
 .tag { padding: .1rem .5rem; border: 1px solid; border-radius: 1rem; color: var(--dim); font: .8rem/1.4 system-ui, sans-serif;
   white-space: nowrap; }
@@ -44,6 +46,7 @@ pre { margin: 0 0 1rem; padding: .7rem .9rem; background: var(--ground); border-
   border: 1px solid var(--line); border-radius: .5rem; }
 .facts dt { color: var(--dim); font-size: .875rem; font-weight: 400; margin: 0; }
 .facts dd { min-width: 0; margin: 0; overflow-wrap: anywhere; }
+.facts pre { max-height: 5.5rem; margin: .2rem 0 0; }
 fieldset { min-width: 0; margin: 0 0 .8rem; padding: 0; border: 0; }
 legend { padding: 0; margin: 0 0 .4rem; }
 .option { display: grid; grid-template-columns: auto 1fr; gap: 0 .75rem; align-items: start; padding: .4rem .8rem;
@@ -75,10 +78,11 @@ button.small { padding: .4rem .8rem; font-size: .925rem; font-weight: 500; }
 input + button.small { display: block; margin: -.3rem 0 .9rem; }
 [hidden], input + button.small[hidden] { display: none; }
 .actions { display: flex; flex-wrap: wrap; gap: .6rem; margin: 0; }
+.actions > p { flex: 1 0 100%; margin: 0; }
 .actions.stay { position: sticky; bottom: 0; margin: 0 calc(0rem - var(--wide)) calc(0rem - var(--high));
   padding: .75rem var(--wide); background: var(--paper); border-top: 1px solid var(--line); border-radius: 0 0 .75rem .75rem; }
 form > .actions.stay:last-child { margin-bottom: calc(0rem - var(--high)); }
 @media (max-width: 30rem) { :root { --high: 1.1rem; --wide: 1.1rem; } body { padding: .6rem .75rem; } .facts { gap: .1rem; grid-template-columns: 1fr; }
-  .facts dd + dt { margin-top: .4rem; } }
+  .facts dd + dt { margin-top: .4rem; } .actions button { padding-inline: 1rem; } }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `;

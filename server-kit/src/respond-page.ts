@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type PageContent, type PageIdentity, htmlPage } from './html-page.ts';
+import { type PageContent, type PageIdentity, htmlPage, scriptOf } from './html-page.ts';
 import { HTML_CONTENT, respond } from './respond.ts';
-import { allowPageScript } from './security-headers.ts';
+import { allowScript } from './security-headers.ts';
 
 /** Writes a page, after `pageHeaders` has set its headers. @param closes as of a whole response */
 export function respondPage(
@@ -14,7 +14,8 @@ export function respondPage(
       readonly identity: PageIdentity;
     },
 ): void {
-  if (page.usesScript === true) allowPageScript(res);
+  const script = scriptOf(page);
+  if (script !== undefined) allowScript(res, script, { calls: page.script !== undefined });
   respond(res, { status, headers: HTML_CONTENT, body: htmlPage(page.identity, page), closes });
 }
 

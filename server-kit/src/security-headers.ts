@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { sha256, toBase64, utf8 } from '@svault/shared';
-import { PAGE_SCRIPT } from './page-script.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
@@ -36,7 +35,6 @@ export function apiHeaders(options: { readonly https: boolean }): RequestHandler
 
 const hashSource = (text: string): string => `'sha256-${toBase64(sha256(utf8(text)))}'`;
 const STYLE_SOURCE = hashSource(PAGE_STYLE);
-const SCRIPT_SOURCE = hashSource(PAGE_SCRIPT);
 
 /**
  * Headers of a server-rendered page: no script, no style but the pages' own, forms only to the page's own origin and
@@ -72,9 +70,17 @@ export function pageHeaders(options: {
   };
 }
 
-/** Lets the page that is being sent run {@link PAGE_SCRIPT} and no other script. Called after {@link pageHeaders}. */
-export function allowPageScript(res: ServerResponse): void {
+/**
+ * Lets the page that is being sent run this script and no other. Called after {@link pageHeaders}.
+ * @param options.calls whether it may call the page's own origin
+ */
+export function allowScript(
+  res: ServerResponse,
+  script: string,
+  { calls }: { readonly calls: boolean },
+): void {
   const policy = res.getHeader('Content-Security-Policy');
-  if (typeof policy === 'string')
-    res.setHeader('Content-Security-Policy', `${policy};script-src ${SCRIPT_SOURCE}`);
+  if (typeof policy !== 'string') return;
+  const connects = calls ? ";connect-src 'self'" : '';
+  res.setHeader('Content-Security-Policy', `${policy};script-src ${hashSource(script)}${connects}`);
 }
