@@ -79,16 +79,24 @@ export const restoreBackup: Subcommand = {
   },
 };
 
-/**
- * Checks the file, and ends every session, sign-in link and code in it: they may have been ended since. The webhook may have
- * later settings of proxies: it is given these.
- */
+/** What may have been ended or used since the backup, so that a restore ends all of it. */
+export const ENDED_BY_RESTORE = [
+  'sessions',
+  'login_links',
+  'cli_logins',
+  'oauth_codes',
+  'notifications',
+  'approvals',
+] as const;
+
+/** Checks the file, and ends what is of its time alone. The webhook may have later settings of proxies: it is given these. */
 async function prepare(path: string, config: ControlPlaneConfig, clock: Clock): Promise<void> {
   await closing(openSqliteDatabase(path, rootKeysOf(config), asTool(clock)), async ({ sqlite, kysely }) => {
     if (sqlite.pragma('integrity_check', { simple: true }) !== 'ok')
       throw new Error('the backup is damaged: SQLite finds it inconsistent');
-    for (const table of ['sessions', 'login_links', 'cli_logins', 'oauth_codes'] as const)
-      await kysely.deleteFrom(table).execute();
+    const approvals = kysely.selectFrom('approvals').select('id');
+    await kysely.deleteFrom('policy_usage').where('rule_id', 'in', approvals).execute();
+    for (const table of ENDED_BY_RESTORE) await kysely.deleteFrom(table).execute();
     await kysely.updateTable('proxies').set({ delivered_as: null }).execute();
     sqlite.pragma('wal_checkpoint(TRUNCATE)');
   });

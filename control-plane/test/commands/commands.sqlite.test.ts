@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomToken } from '@svault/shared';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { ENDED_BY_RESTORE } from '../../src/commands/backup.ts';
 import { type Place, makePlace } from '../support/management-service.ts';
 import { serveInTest, serviceInTest } from '../support/use-service.ts';
 import { registerClient } from '../support/consent-page.ts';
@@ -20,7 +21,7 @@ import {
 import { command, program } from '../support/run-program.ts';
 
 describe('backups', () => {
-  test('backup writes a copy that restore-backup takes in an empty place, without its sessions', async () => {
+  test('backup writes a copy that restore-backup takes in an empty place, without its sessions and approvals', async () => {
     // The very first start makes the file, whose mode is looked at.
     const service = await serveInTest(await makePlace({}, { empty: true }));
     const { agent, apiKey } = (await service.admin('POST', '/api/agents', { body: { name: 'kept' } })).json;
@@ -39,6 +40,12 @@ describe('backups', () => {
     };
     const { proxy, key } = (await service.admin('POST', '/api/proxies', { body })).json;
     await service.place.state.run(`UPDATE proxies SET delivered_as = 'whk_1 1'`);
+    await service.admin('PATCH', '/api/vault', { body: { accessRequests: true } });
+    const asked = await service.anyone('POST', '/api/agents/access-requests', {
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: { service: 'github' },
+    });
+    expect(asked.status).toBe(202);
 
     expect((await command(service.place.env, 'backup', file)).code).toBe(0);
     const again = await command(service.place.env, 'backup', file);
@@ -58,6 +65,8 @@ describe('backups', () => {
     expect((await restored.admin('POST', `/api/proxies/${proxy.id}/reveal-key`)).json).toEqual({ key });
     // What the webhook has of it by now may be later, and is not what this says.
     expect(await place.state.value('SELECT delivered_as FROM proxies')).toBeNull();
+    // One that was used up or denied since would count again.
+    expect((await restored.admin('GET', '/api/approvals')).json.items).toEqual([]);
     expect((await restored.anyone('GET', '/api/me', { headers: { cookie } })).status).toBe(401);
     const there: OauthFixture = { ...world, service: restored };
     const refused = [await exchange(there, code), await refresh(there, client)].map(errorIn);
@@ -66,6 +75,17 @@ describe('backups', () => {
       '400 invalid_grant',
       '400 invalid_grant',
     ]);
+  });
+
+  test('a restore of PostgreSQL ends by SQL, as the page says it, what restore-backup ends', async () => {
+    const page = await readFile(
+      join(import.meta.dirname, '../../../docs/operate/backup-and-restore.md'),
+      'utf8',
+    );
+    const scripts = page.match(/psql .*-c '[^']*'/g) ?? [];
+    expect(scripts).toHaveLength(2);
+    for (const script of scripts)
+      expect(script.match(/(?<=DELETE FROM )\w+(?=;)/g)?.toSorted()).toEqual(ENDED_BY_RESTORE.toSorted());
   });
 
   test('restore-backup refuses a file that was changed, cut or extended, another key, and leaves the place empty', async () => {
