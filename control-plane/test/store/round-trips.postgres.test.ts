@@ -43,7 +43,7 @@ beforeAll(async () => {
   service = await startLinkedService();
   await service.bind();
   [agent, suspended] = [
-    await service.agent('github', 'policed', 'rated', 'lapsed'),
+    await service.agent('github', 'policed', 'held', 'rated', 'lapsed'),
     await service.agent('github'),
   ];
   for (const { id } of [agent, suspended])
@@ -97,7 +97,8 @@ beforeAll(async () => {
     bySession.call2025('get_credential', { service: 'github' }),
     bySession.call2026('whoami'),
   ]);
-  await attach('policed', { type: 'manual_approval' });
+  await attach('policed', { type: 'ip_allowlist', cidrs: ['192.0.2.0/24'] });
+  await attach('held', { type: 'manual_approval' });
   await attach('rated', { type: 'rate_limit', limit: 1, windowSeconds: 60 });
 });
 afterAll(() => closing());
@@ -146,6 +147,14 @@ describe('one read, one script, one write', () => {
     expect(await costs(() => agent.get('github'))).toEqual([423, READ, ...SCRIPT, WRITE]);
     await admin('POST', '/api/vault/unlock');
   });
+});
+
+test('a request whose approval is pending costs one read more', async () => {
+  const asked = (await agent.get('held')).json.approval;
+  passed();
+  const approval = expect.stringContaining('from "approvals"');
+  expect(await costs(() => agent.get('held'))).toEqual([403, READ, ...SCRIPT, approval, WRITE]);
+  expect((await agent.get('held')).json.approval).toEqual(asked);
 });
 
 test('the list of grants writes nothing', async () => {
