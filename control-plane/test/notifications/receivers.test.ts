@@ -221,7 +221,10 @@ describe('a receiver that', () => {
     }
     await vi.waitFor(() => expect(stuck).toHaveLength(1));
     for (let told = 0; told < 2; told += 1) {
-      await vi.waitFor(() => expect(stuck.length).toBeGreaterThan(told));
+      await vi.waitFor(async () => {
+        await run();
+        expect(stuck.length).toBeGreaterThan(told);
+      });
       stuck[told]?.();
       await vi.waitFor(async () => {
         await run();
