@@ -26,11 +26,15 @@ export interface Example {
   readonly serve: (built: string, settings: readonly string[]) => Command;
   /** Prints the link that a service is connected by. */
   readonly bindLink: (built: string, settings: readonly string[]) => Command;
+  /** Prints a link by which an approver is enrolled. Absent: it claims no `approvals`. */
+  readonly approverLink?: (built: string, settings: readonly string[]) => Command;
 }
 
 export interface RunningExample {
   /** Not bound yet. */
   readonly toTest: WebhookToTest;
+  /** @throws Error where the example makes none */
+  approverLink(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -62,9 +66,11 @@ export async function startExample(example: Example): Promise<RunningExample> {
     (await promisify(execFile)(program, args, { cwd: example.folder, env: ENV })).stdout;
   try {
     if (example.build !== undefined) await run(example.build(built));
-    const listen = `127.0.0.1:${await freePort()}`;
+    const port = await freePort();
+    const listen = `127.0.0.1:${port}`;
     const settings = [
-      ...['--listen', listen, '--url', `http://${listen}`, '--service-url', SERVICE_URL],
+      // A passkey needs a host name, and no address.
+      ...['--listen', listen, '--url', `http://localhost:${port}`, '--service-url', SERVICE_URL],
       ...['--data', join(built, 'data'), '--allow', '127.0.0.0/8'],
     ];
     const [program, ...args] = example.serve(built, settings);
@@ -73,7 +79,12 @@ export async function startExample(example: Example): Promise<RunningExample> {
     closeSync(file);
     await ready(child, `http://${listen}`, log);
     const link = await run(example.bindLink(built, settings));
-    return { toTest: parseRegistrationLink(link, { timeoutMs: 10_000 }), stop };
+    const approverLink = async (): Promise<string> => {
+      if (example.approverLink === undefined)
+        throw new Error(`${example.name} makes no link for an approver`);
+      return (await run(example.approverLink(built, settings))).trim();
+    };
+    return { toTest: parseRegistrationLink(link, { timeoutMs: 10_000 }), approverLink, stop };
   } catch (error) {
     await stop();
     throw error;

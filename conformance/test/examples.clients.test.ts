@@ -22,6 +22,7 @@ const EXAMPLES: readonly Example[] = [
     build: (into) => ['go', 'build', '-o', join(into, 'svault-webhook'), '.'],
     serve: (built, settings) => [join(built, 'svault-webhook'), 'serve', ...settings],
     bindLink: (built, settings) => [join(built, 'svault-webhook'), 'bind-link', ...settings],
+    approverLink: (built, settings) => [join(built, 'svault-webhook'), 'approver-link', ...settings],
   },
 ];
 
@@ -43,6 +44,7 @@ for (const example of EXAMPLES) {
             running = await startExample(example);
             return running.toTest;
           },
+          approverLink: async () => (await running?.approverLink()) ?? '',
           stop: async () => running?.stop(),
           only: others,
           shouldsFail: true,

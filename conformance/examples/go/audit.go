@@ -39,12 +39,21 @@ func (wh *Webhook) appendToLog(source string, events ...Object) []Op {
 
 // used is an entry of our own: a record was used, changed or removed (STO-35).
 func (wh *Webhook) used(eventType, serviceName, sub string, refusal *Refusal) []Op {
-	event := Object{
-		"id": "evt_" + randomToken(16), "eventType": eventType, "timestamp": formatTime(time.Now()),
-		"outcome": "success", "serviceName": serviceName,
-	}
 	if refusal != nil {
-		event["outcome"], event["detail"] = "denied", Object{"code": refusal.Code}
+		return wh.logged("denied", eventType, serviceName, sub, Object{"code": refusal.Code})
+	}
+	return wh.logged("success", eventType, serviceName, sub, nil)
+}
+
+func (wh *Webhook) logged(outcome, eventType, serviceName, sub string, detail Object) []Op {
+	event := Object{
+		"id": "evt_" + randomToken(16), "eventType": eventType, "timestamp": formatTime(time.Now()), "outcome": outcome,
+	}
+	if serviceName != "" {
+		event["serviceName"] = serviceName
+	}
+	if detail != nil {
+		event["detail"] = detail
 	}
 	if member := map[string]string{"agt": "agentId", "prx": "proxyId", "usr": "userId"}[firstPart(sub)]; member != "" {
 		event[member] = sub

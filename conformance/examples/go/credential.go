@@ -27,16 +27,27 @@ func (wh *Webhook) credential(w http.ResponseWriter, r *http.Request, _ content)
 	if len(tickets) == 1 {
 		compact = tickets[0]
 	}
-	ticket, refusal := wh.admitTicket(compact, "credential")
+	wh.mu.Lock()
+	defer wh.mu.Unlock()
+	ticket, ops, refusal := wh.admitTicket(compact, "credential")
 	if refusal != nil {
 		return refusal
 	}
-	wh.mu.Lock()
-	defer wh.mu.Unlock()
 	record := wh.record(ticket.Svc)
-	body, sealed, refusal := deliver(record, ticket)
-	// The entry is on the disk before the secret leaves.
-	if err := wh.journal.Commit(wh.used("CREDENTIAL_DELIVERED", ticket.Svc, ticket.Sub, refusal)...); err != nil {
+	var approval *Approval
+	if refusal = mayDeliver(record, ticket); refusal == nil {
+		approval, refusal = wh.approvalOf(record, use{ticket.Svc, ticket.Sub, delivery, true})
+	}
+	var body []byte
+	var sealed bool
+	if refusal == nil {
+		body, sealed, refusal = deliver(record, ticket)
+	}
+	if refusal == nil {
+		ops = append(ops, approval.useUp()...)
+	}
+	// The ticket and the approval are used up, and the entry is on the disk, before the secret leaves (APR-29).
+	if wh.journal.Commit(append(ops, wh.used("CREDENTIAL_DELIVERED", ticket.Svc, ticket.Sub, refusal)...)...) != nil {
 		return refuse("INTERNAL")
 	}
 	if refusal != nil {
@@ -51,25 +62,25 @@ func (wh *Webhook) credential(w http.ResponseWriter, r *http.Request, _ content)
 	return nil
 }
 
-func deliver(record *Record, ticket *Ticket) (body []byte, sealed bool, refusal *Refusal) {
+func mayDeliver(record *Record, ticket *Ticket) *Refusal {
 	if record == nil {
-		return nil, false, refuse("NOT_FOUND")
+		return refuse("NOT_FOUND")
 	}
-	var recipient *Recipient
-	if record.Delivery == "sealed" {
-		recipient = recipientOf(record.Recipients, ticket.Jkt)
+	if record.Delivery == "proxy-only" || record.Delivery == "sealed" && recipientOf(record.Recipients, ticket.Jkt) == nil {
+		return refuse("DELIVERY_NOT_ALLOWED")
 	}
-	if record.Delivery == "proxy-only" || record.Delivery == "sealed" && recipient == nil {
-		return nil, false, refuse("DELIVERY_NOT_ALLOWED")
-	}
+	return nil
+}
+
+func deliver(record *Record, ticket *Ticket) (body []byte, sealed bool, refusal *Refusal) {
 	if record.accessToken() == "" {
 		return nil, false, refuse("EMPTY_TOKEN")
 	}
 	body, _ = json.Marshal(Object{"token": record.envelope(ticket)})
-	if recipient == nil {
+	if record.Delivery != "sealed" {
 		return body, false, nil
 	}
-	compact, err := sealTo(*recipient, body)
+	compact, err := sealTo(*recipientOf(record.Recipients, ticket.Jkt), body)
 	if err != nil {
 		return nil, false, refuse("INTERNAL")
 	}

@@ -1,6 +1,14 @@
 // Command svault-webhook is an example of a webhook, written from the protocol's page with Go's standard library alone.
-// It claims storage, credential, store, proxy, sealed-delivery, request-rules and http-proxy; it takes no refresh settings
-// and mints nothing.
+// It claims storage, credential, store, proxy, sealed-delivery, request-rules, http-proxy and approvals; it takes no refresh
+// settings and mints nothing.
+//
+//	svault-webhook serve               runs it
+//	svault-webhook bind-link           prints the link that a service is connected by
+//	svault-webhook approver-link       prints a link by which a person enrols a passkey, once and within 15 minutes
+//	svault-webhook approvers           lists who has one
+//	svault-webhook remove-approver ID  removes one, and what they approved
+//
+// The others ask the one that runs, found by the same --data and --listen.
 package main
 
 import (
@@ -47,20 +55,22 @@ func main() {
 	service := flags.String("service-url", "", "the one service that it may be bound to")
 	folder := flags.String("data", "data", "folder of its own")
 	allow := flags.String("allow", "", "private networks that calls to upstreams may reach (CIDR, comma-separated); http only there")
-	command := "serve"
+	name := "serve"
 	args := os.Args[1:]
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		command, args = args[0], args[1:]
+		name, args = args[0], args[1:]
 	}
 	flags.Parse(args)
 	var err error
-	switch command {
+	switch name {
 	case "serve":
 		err = serve(*listen, *public, *service, *folder, *allow)
 	case "bind-link":
 		err = printLink(*listen, *folder)
+	case "approver-link", "approvers", "remove-approver":
+		err = command(*folder, strings.TrimSpace(name+" "+flags.Arg(0)))
 	default:
-		err = fmt.Errorf("unknown command %q: serve or bind-link", command)
+		err = fmt.Errorf("unknown command %q: serve, bind-link, approver-link, approvers or remove-approver", name)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -82,6 +92,9 @@ func serve(listen, public, service, folder, allow string) error {
 	}()
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
+		return err
+	}
+	if err := wh.takeCommands(folder); err != nil {
 		return err
 	}
 	log.Printf("listening on %s for %s; calls out may reach %v", listener.Addr(), service, wh.allowed)
@@ -169,6 +182,9 @@ func bodyCap(path string) int64 {
 	case "/v1/proxy":
 		return 8 << 20
 	}
+	if strings.HasPrefix(path, "/v1/approvals") || strings.HasPrefix(path, "/approv") {
+		return 64 << 10
+	}
 	return 1 << 20
 }
 
@@ -244,14 +260,23 @@ func (wh *Webhook) endpoint(path string) map[string]handler {
 	case "/v1/credential":
 		return map[string]handler{"GET": wh.credential}
 	case "/v1/proxy":
-		return map[string]handler{"POST": wh.signedRaw(wh.proxy)}
+		return map[string]handler{"POST": wh.proxy}
+	case "/v1/approvals":
+		return map[string]handler{"POST": wh.signed(wh.askApproval)}
+	case "/v1/approvals/list":
+		return map[string]handler{"POST": wh.signed(wh.listApprovals)}
 	}
-	return nil
+	return wh.pages(path)
 }
 
 // signed lets in what the service signed, with a JSON object or no body.
 func (wh *Webhook) signed(next func(Object) (any, *Refusal)) handler {
-	return wh.signedRaw(func(w http.ResponseWriter, r *http.Request, body []byte) *Refusal {
+	return func(w http.ResponseWriter, r *http.Request, read content) *Refusal {
+		var body []byte
+		refusal := wh.admitService(r, read, func(_ *Signature, whole []byte) []Op { body = whole; return nil })
+		if refusal != nil {
+			return refusal
+		}
 		object, refusal := jsonBody(r, body)
 		if refusal != nil {
 			return refusal
@@ -261,16 +286,6 @@ func (wh *Webhook) signed(next func(Object) (any, *Refusal)) handler {
 			writeJSON(w, 200, answer)
 		}
 		return refusal
-	})
-}
-
-func (wh *Webhook) signedRaw(next func(http.ResponseWriter, *http.Request, []byte) *Refusal) handler {
-	return func(w http.ResponseWriter, r *http.Request, read content) *Refusal {
-		body, refusal := wh.admitService(r, read)
-		if refusal != nil {
-			return refusal
-		}
-		return next(w, r, body)
 	}
 }
 
@@ -291,7 +306,7 @@ func health(w http.ResponseWriter, _ *http.Request, _ content) *Refusal {
 	return nil
 }
 
-var capabilities = []string{"storage", "credential", "store", "proxy", "sealed-delivery", "request-rules", "http-proxy"}
+var capabilities = []string{"storage", "credential", "store", "proxy", "sealed-delivery", "request-rules", "http-proxy", "approvals"}
 
 func (wh *Webhook) signedHealth(Object) (any, *Refusal) {
 	return Object{

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -90,17 +88,15 @@ func (o origin) isAmong(entries []string) bool {
 }
 
 // proxy injects the credential (section 5.6).
-func (wh *Webhook) proxy(w http.ResponseWriter, r *http.Request, body []byte) *Refusal {
-	ticket, refusal := wh.admitTicket(r.Header.Get("Sv-Ticket"), "proxy")
-	if refusal != nil {
-		return refusal
-	}
-	call, refusal := wh.prepare(r, ticket, body)
-	wh.mu.Lock()
-	err := wh.journal.Commit(wh.used("CREDENTIAL_INJECTED", ticket.Svc, ticket.Sub, refusal)...)
-	wh.mu.Unlock()
-	if err != nil {
-		return refuse("INTERNAL")
+func (wh *Webhook) proxy(w http.ResponseWriter, r *http.Request, read content) *Refusal {
+	var call *prepared
+	var refused *Refusal
+	refusal := wh.admitService(r, read, func(signature *Signature, body []byte) (ops []Op) {
+		call, ops, refused = wh.admitCall(r, signature, body)
+		return ops
+	})
+	if refusal == nil {
+		refusal = refused
 	}
 	if refusal != nil {
 		return refusal
@@ -122,152 +118,6 @@ func (wh *Webhook) proxy(w http.ResponseWriter, r *http.Request, body []byte) *R
 	}
 	handBack(w, answer, call)
 	return nil
-}
-
-// prepared is a call that may be made.
-type prepared struct {
-	request *http.Request
-	address *url.URL // Of the request; a Location is resolved against it.
-	follows bool     // Redirects (HTP-30).
-	secret  string
-	forms   []string // Forms in which the secret is injected.
-	inQuery bool
-	shows   func(tool string) bool // Which of the tools that the answer lists are handed on (RUL-14); nil: all of it is.
-}
-
-// prepare decides who, where and how before anything is called (PRX-19).
-func (wh *Webhook) prepare(r *http.Request, ticket *Ticket, body []byte) (*prepared, *Refusal) {
-	wh.mu.Lock()
-	config := Proxy{}
-	known := wh.journal.Get("proxy/"+ticket.Prx, &config)
-	record := wh.record(config.ServiceName)
-	wh.mu.Unlock()
-	if !known {
-		return nil, refuse("NOT_FOUND")
-	}
-	if config.ServiceName != ticket.Svc { // TIX-39
-		return nil, refuse("DESTINATION_NOT_ALLOWED")
-	}
-	if record == nil {
-		return nil, refuse("NOT_FOUND")
-	}
-	upstream, err := url.Parse(config.UpstreamURL)
-	if err != nil || !originOf(upstream).isAmong(record.AllowedHosts) || !wh.schemeFits(upstream) || !templatesFit(config.HeaderTemplates, record.AllowedHeaders) {
-		return nil, refuse("DESTINATION_NOT_ALLOWED")
-	}
-	for name, template := range config.QueryTemplates { // HTP-25
-		if marker.MatchString(template) && !slices.Contains(record.AllowedQuery, name) {
-			return nil, refuse("DESTINATION_NOT_ALLOWED")
-		}
-	}
-	target, refusal := targetOf(r.Header.Values("Sv-Target"), config, upstream, ticket.Htm)
-	if refusal != nil {
-		return nil, refusal
-	}
-	travels := travelsOut
-	if config.Kind == "http" {
-		travels = travelsToAPI(r.Header, wh.readSignature(r).Components)
-	}
-	request, err := unfilled(r.Header, travels, ticket.Htm, config, body)
-	if err != nil {
-		return nil, refuse("DESTINATION_NOT_ALLOWED")
-	}
-	call := &prepared{request: request, address: request.URL, secret: record.accessToken(), follows: config.Redirects != ""}
-	call.ask(withQuery(target, config.QueryTemplates)) // HTP-15
-	if record.Requests != nil {                        // RUL-05, RUL-15
-		sent := sentBy(request, body)
-		listsTools, ok := decide(record.Requests, sent)
-		if !ok {
-			return nil, refuse("REQUEST_NOT_ALLOWED")
-		}
-		if listsTools {
-			call.shows = shownAt(record.Requests, sent)
-		}
-	}
-	if call.secret == "" {
-		return nil, refuse("EMPTY_TOKEN")
-	}
-	if isShort(call.secret) && !record.AllowShort { // PRX-47
-		return nil, refuse("NOT_INJECTABLE")
-	}
-	for name, template := range config.HeaderTemplates {
-		value := putIn(template, call.secret)
-		if !isFieldValue(value) || marker.MatchString(template) && !isFieldValue(call.secret) { // HTP-23
-			return nil, refuse("NOT_INJECTABLE")
-		}
-		request.Header.Set(name, value)
-	}
-	parameters := map[string]string{}
-	for name, template := range config.QueryTemplates {
-		if marker.MatchString(template) && !isFieldValue(call.secret) {
-			return nil, refuse("NOT_INJECTABLE")
-		}
-		parameters[name] = putIn(template, call.secret)
-		call.inQuery = call.inQuery || marker.MatchString(template)
-	}
-	call.forms = formsOf(config, call.secret)
-	call.ask(withQuery(target, parameters))
-	return call, nil
-}
-
-// ask sets the request target, byte for byte, past the encoding of net/url; "" leaves the stored URL.
-func (call *prepared) ask(target string) {
-	if target == "" {
-		return
-	}
-	call.request.URL = &url.URL{Scheme: call.address.Scheme, Host: call.address.Host, Opaque: target}
-	if address, err := call.address.Parse(target); err == nil {
-		call.address = address
-	}
-}
-
-// unfilled is the request as it will be sent, with the markers where the secret will stand.
-func unfilled(agents http.Header, travels func(name string) bool, method string, config Proxy, body []byte) (*http.Request, error) {
-	request, err := http.NewRequest(method, config.UpstreamURL, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	if len(body) == 0 {
-		request.Body = http.NoBody
-	}
-	request.Header["User-Agent"] = nil // Not Go's own where the agent has none.
-	for name, values := range agents {
-		if travels(strings.ToLower(name)) && !(len(body) == 0 && name == "Content-Type") {
-			request.Header[name] = values
-		}
-	}
-	request.Header.Set("Accept-Encoding", "identity")
-	for name, template := range config.HeaderTemplates {
-		request.Header.Set(name, template)
-	}
-	return request, nil
-}
-
-// sentBy is what the rules are compared with (RUL-04): net/http adds the two lines that the header does not have.
-func sentBy(request *http.Request, body []byte) asked {
-	fields := [][2]string{{"host", request.URL.Host}, {"content-length", strconv.Itoa(len(body))}}
-	for name, values := range request.Header {
-		for _, value := range values {
-			fields = append(fields, [2]string{name, value})
-		}
-	}
-	return asked{originOf(request.URL), request.URL.RequestURI(), request.Method, fields, body}
-}
-
-// templatesFit is PRX-12 and PRX-15.
-func templatesFit(templates map[string]string, allowed []string) bool {
-	for name, value := range templates {
-		name = strings.ToLower(name)
-		marked := marker.MatchString(value)
-		fits := !marked
-		for _, each := range allowed {
-			fits = fits || each == name
-		}
-		if !fits || isForbiddenHeader(name) {
-			return false
-		}
-	}
-	return true
 }
 
 // isFieldValue is PRX-17.

@@ -129,13 +129,8 @@ func (r *Rule) readArguments(value any) bool {
 
 // decide says whether a rule matches the request whole (RUL-03), and whether tools have to be left out of the answer.
 func decide(rules []Rule, request asked) (listsTools, ok bool) {
-	path, query, _ := strings.Cut(request.target, "?")
-	segments, isPath := segmentsOf(path)
-	fields, areFields := foldedFields(request.fields, len(request.body))
-	if !isMethod(request.method) || !isPath || !areFields || !isPlainQuery(query) {
-		return false, false
-	}
-	if request.method == "POST" && len(request.body) > 0 && !isPlainBody(fields, request.body) {
+	segments, fields, isPlain := request.read()
+	if !isPlain {
 		return false, false
 	}
 	var forMCP []Rule
@@ -164,6 +159,18 @@ func decide(rules []Rule, request asked) (listsTools, ok bool) {
 		ok = ok || allows
 	}
 	return ok && message.method == "tools/list", ok
+}
+
+// read is RUL-07 to RUL-09: the path and the fields of a request that names no other method or path.
+func (request asked) read() (segments []string, fields map[string]string, isPlain bool) {
+	path, query, _ := strings.Cut(request.target, "?")
+	segments, isPath := segmentsOf(path)
+	fields, areFields := foldedFields(request.fields, len(request.body))
+	isPlain = isMethod(request.method) && isPath && areFields && isPlainQuery(query)
+	if request.method == "POST" && len(request.body) > 0 {
+		isPlain = isPlain && isPlainBody(fields, request.body)
+	}
+	return segments, fields, isPlain
 }
 
 // rulesAt are those whose hosts and paths match.

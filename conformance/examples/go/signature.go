@@ -192,22 +192,27 @@ func (wh *Webhook) verifyHead(r *http.Request) *Signature {
 	return signature
 }
 
-// admitService verifies a signed request and claims its nonce; only then is a pending key the current one.
-func (wh *Webhook) admitService(r *http.Request, read content) ([]byte, *Refusal) {
+// admitService verifies a signed request. Then, under the lock, it commits the nonce together with what work answers; only
+// then is a pending key the current one.
+func (wh *Webhook) admitService(r *http.Request, read content, work func(*Signature, []byte) []Op) *Refusal {
 	signature := wh.verifyHead(r)
 	if signature == nil {
-		return nil, refuse("SIGNATURE_INVALID")
+		return refuse("SIGNATURE_INVALID")
 	}
 	body, refusal := read()
 	if refusal != nil {
-		return nil, refusal
+		return refusal
 	}
-	return body, wh.claim(r, body, signature)
-}
-
-func (wh *Webhook) claim(r *http.Request, body []byte, signature *Signature) *Refusal {
 	wh.mu.Lock()
 	defer wh.mu.Unlock()
+	claim, refusal := wh.claim(r, body, signature)
+	if refusal == nil && wh.journal.Commit(append(claim, work(signature, body)...)...) != nil {
+		refusal = refuse("INTERNAL")
+	}
+	return refusal
+}
+
+func (wh *Webhook) claim(r *http.Request, body []byte, signature *Signature) ([]Op, *Refusal) {
 	now := time.Now()
 	// Looked up again: the body may have taken a while.
 	key := wh.requestKey(signature.KeyID, now)
@@ -215,20 +220,18 @@ func (wh *Webhook) claim(r *http.Request, body []byte, signature *Signature) *Re
 	var until int64
 	if key == nil || !signature.timesHold(now) || !signature.covers(body) || !digestHolds(r, body) ||
 		wh.journal.Get(nonce, &until) {
-		return refuse("SIGNATURE_INVALID")
+		return nil, refuse("SIGNATURE_INVALID")
 	}
-	ops := append(wh.forgetOld(now), Put(nonce, signature.Expires+31))
 	if binding := wh.binding(); binding.Pending != nil && binding.Pending.ID == key.ID {
 		if binding.Current != nil {
 			binding.Former = &Key{ID: binding.Current.ID, Secret: binding.Current.Secret, Until: now.Add(10 * time.Minute)}
 		}
 		binding.Current, binding.Pending = binding.Pending, nil
-		ops = append(ops, Put("binding", binding))
+		if wh.journal.Commit(Put("binding", binding)) != nil { // Now: the ticket of this request may be under it.
+			return nil, refuse("INTERNAL")
+		}
 	}
-	if err := wh.journal.Commit(ops...); err != nil {
-		return refuse("INTERNAL")
-	}
-	return nil
+	return append(wh.forgetOld(now), Put(nonce, signature.Expires+31)), nil
 }
 
 // requestKey finds a key that requests may come under; a pending one too (ROT-02).
@@ -252,14 +255,14 @@ func (wh *Webhook) ticketKey(id string, now time.Time) *Key {
 	return nil
 }
 
-// forgetOld removes nonces and tickets whose time is over.
+// forgetOld removes nonces, tickets and links whose time is over, and requests for approvals a day later.
 func (wh *Webhook) forgetOld(now time.Time) []Op {
 	if now.Sub(wh.swept) < time.Minute {
 		return nil
 	}
 	wh.swept = now
 	var ops []Op
-	for _, prefix := range []string{"nonce/", "ticket/"} {
+	for _, prefix := range []string{"nonce/", "ticket/", "link/"} {
 		for _, rest := range wh.journal.Keys(prefix) {
 			var until int64
 			if wh.journal.Get(prefix+rest, &until) && until < now.Unix() {
@@ -267,5 +270,5 @@ func (wh *Webhook) forgetOld(now time.Time) []Op {
 			}
 		}
 	}
-	return ops
+	return append(ops, wh.forgetApprovals(now)...)
 }

@@ -22,6 +22,7 @@ type Record struct {
 	AllowedHeaders []string          `json:"allowedHeaders"`
 	AllowedQuery   []string          `json:"allowedQuery,omitempty"`
 	Requests       []Rule            `json:"requests,omitempty"`
+	Approval       *ApprovalSetting  `json:"approval,omitempty"`
 	AllowShort     bool              `json:"allowShortSecret,omitempty"`
 	Recipients     []Recipient       `json:"recipients,omitempty"`
 	Expiry         string            `json:"expiry,omitempty"`
@@ -57,6 +58,9 @@ func (r Record) metadata() Object {
 	}
 	if r.Requests != nil { // RUL-01
 		token["requests"] = r.Requests
+	}
+	if r.Approval != nil { // APR-01
+		token["approval"] = r.Approval
 	}
 	return token
 }
@@ -242,7 +246,8 @@ func (wh *Webhook) tokensDelete(operation Object) (any, *Refusal) {
 	if wanted != nil && *wanted != record.Version {
 		return nil, refuse("VERSION_CONFLICT")
 	}
-	if wh.journal.Commit(append(wh.used("CREDENTIAL_DELETED", name, "", nil), Remove("record/"+name))...) != nil {
+	ops := append(wh.used("CREDENTIAL_DELETED", name, "", nil), Remove("record/"+name))
+	if wh.journal.Commit(append(ops, wh.voidApprovals(ofRecord(name))...)...) != nil {
 		return nil, refuse("INTERNAL")
 	}
 	return Object{"deleted": true}, nil

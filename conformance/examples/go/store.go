@@ -29,7 +29,7 @@ var requiredOf = map[string][]string{
 
 // store takes a secret in from a browser or a command line (section 5.5).
 func (wh *Webhook) store(w http.ResponseWriter, r *http.Request, read content) *Refusal {
-	ticket, refusal := wh.admitTicket(bearer(r), "store")
+	ticket, refusal := wh.useStoreTicket(bearer(r))
 	if refusal != nil {
 		return refusal
 	}
@@ -59,11 +59,21 @@ func (wh *Webhook) store(w http.ResponseWriter, r *http.Request, read content) *
 	}
 	version := wh.nextVersion("version/"+ticket.Svc, &record.Version)
 	ops := append(wh.used("CREDENTIAL_STORED", ticket.Svc, ticket.Sub, nil), version, Put("record/"+ticket.Svc, record))
-	if wh.journal.Commit(ops...) != nil {
+	if wh.journal.Commit(append(ops, wh.voidApprovals(ofRecord(ticket.Svc))...)...) != nil {
 		return refuse("INTERNAL")
 	}
 	writeJSON(w, 200, Object{"serviceName": ticket.Svc, "version": record.Version})
 	return nil
+}
+
+func (wh *Webhook) useStoreTicket(compact string) (*Ticket, *Refusal) {
+	wh.mu.Lock()
+	defer wh.mu.Unlock()
+	ticket, claim, refusal := wh.admitTicket(compact, "store")
+	if refusal == nil && wh.journal.Commit(claim...) != nil {
+		refusal = refuse("INTERNAL")
+	}
+	return ticket, refusal
 }
 
 // readRecord takes nothing from what is replaced (SAV-03).
@@ -73,7 +83,7 @@ func readRecord(body Object) (*Record, bool) {
 	if !known {
 		return nil, false
 	}
-	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "allowedQuery": true, "requests": true, "allowShortSecret": true, "delivery": true, "recipients": true, "expiryTime": true}
+	allowed := map[string]bool{"tokenType": true, "allowedHosts": true, "allowedHeaders": true, "allowedQuery": true, "requests": true, "approval": true, "allowShortSecret": true, "delivery": true, "recipients": true, "expiryTime": true}
 	for _, name := range fields {
 		allowed[name] = true
 	}
@@ -173,6 +183,11 @@ func (r *Record) readSettings(body Object) bool {
 	}
 	if body["requests"] != nil {
 		if r.Requests, ok = readRules(body["requests"]); !ok {
+			return false
+		}
+	}
+	if body["approval"] != nil {
+		if r.Approval, ok = readApprovalSetting(body["approval"]); !ok {
 			return false
 		}
 	}

@@ -25,26 +25,22 @@ var (
 	ticketShape = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
 )
 
-// admitTicket verifies a ticket and, except for a proxy's, uses it up (TIX-33). Whatever is wrong, the answer is one.
-func (wh *Webhook) admitTicket(compact, op string) (*Ticket, *Refusal) {
-	wh.mu.Lock()
-	defer wh.mu.Unlock()
+// admitTicket verifies a ticket. Whatever is wrong, the answer is one. Whoever asks holds the lock and, except for a
+// proxy's, commits what uses the ticket up (TIX-33).
+func (wh *Webhook) admitTicket(compact, op string) (*Ticket, []Op, *Refusal) {
 	now := time.Now()
 	ticket, expires := wh.readTicket(compact, op, now)
 	if ticket == nil {
-		return nil, refuse("TICKET_INVALID")
+		return nil, nil, refuse("TICKET_INVALID")
 	}
 	if op == "proxy" {
-		return ticket, nil
+		return ticket, nil, nil
 	}
 	var until int64
 	if wh.journal.Get("ticket/"+ticket.Jti, &until) {
-		return nil, refuse("TICKET_INVALID")
+		return nil, nil, refuse("TICKET_INVALID")
 	}
-	if err := wh.journal.Commit(append(wh.forgetOld(now), Put("ticket/"+ticket.Jti, expires+31))...); err != nil {
-		return nil, refuse("INTERNAL")
-	}
-	return ticket, nil
+	return ticket, append(wh.forgetOld(now), Put("ticket/"+ticket.Jti, expires+31)), nil
 }
 
 func (wh *Webhook) readTicket(compact, op string, now time.Time) (*Ticket, int64) {
