@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { freePort } from '@svault/compose/free-port';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { homeEnv } from './child.ts';
@@ -21,9 +22,12 @@ afterAll(() => service.stop());
 
 /** Where `mcp-remote` keeps what it was given, for the length of a test. */
 let home: ReturnType<typeof tempDir>;
+/** Where it listens for a code: the port that it would choose by itself may be taken. */
+let callbackPort: string;
 const started: Client[] = [];
-beforeEach(() => {
+beforeEach(async () => {
   home = tempDir();
+  callbackPort = String(await freePort());
 });
 afterEach(async () => {
   for (const client of started.splice(0)) await client.close();
@@ -41,7 +45,7 @@ interface Host {
 function host(words: readonly string[] = []): Host {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MCP_REMOTE, service.mcpUrl, ...words],
+    args: [MCP_REMOTE, service.mcpUrl, callbackPort, ...words],
     env: homeEnv(home.path, { MCP_REMOTE_CONFIG_DIR: home.path }),
     stderr: 'pipe',
   });
