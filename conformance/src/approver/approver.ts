@@ -16,6 +16,10 @@ type Json = Readonly<Record<string, unknown>>;
 /** A person with a passkey in software, who decides at the webhook. */
 export interface Approver {
   readonly passkey: SoftwarePasskey;
+  /** What a page of another origin was answered that posted for the options of the link. */
+  readonly elsewhere: Answer;
+  /** What the passkey was to be made by. */
+  readonly creation: Answer;
   /** Posts once more what enrolled this approver, with another passkey. */
   enrolAgain(): Promise<{ readonly options: Answer; readonly decision: Answer }>;
   /** Decides as the page's script does. @throws CheckFailed where there is nothing to sign */
@@ -33,6 +37,8 @@ export interface Asked {
 export interface Options {
   readonly answer: Answer;
   readonly text: string;
+  /** What the page shows beside it. */
+  readonly shown: Json;
   readonly publicKey: { readonly challenge: string; readonly rpId: string };
 }
 
@@ -72,12 +78,14 @@ export const givenApprover: (tools: Tools) => Promise<Approver> = oncePerRun(asy
   const link = await tools.approverLink();
   const path = pathBelow(tools, link.split('?', 1)[0]);
   const code = new URL(link).searchParams.get('code');
+  const origin = 'https://another.example';
+  const elsewhere = await post(tools, `${path}/options`, { code, name: 'x' }, [['origin', origin]]);
   const enrolled = await enrol(tools, path, code);
   for (const answer of [enrolled.options, enrolled.decision])
     if (answer.status !== 200) throw new NotTestable('the approver could not be enrolled', answer);
   const { passkey } = enrolled;
   return {
-    passkey,
+    ...{ passkey, elsewhere, creation: enrolled.options },
     enrolAgain: () => enrol(tools, path, code),
     decide: async (url, asked = {}, changes = {}) => {
       const { publicKey } = await decisionOptions(tools, url, asked);
@@ -110,11 +118,11 @@ async function enrol(
 /** What is signed for a decision. @throws CheckFailed where it is not answered */
 export async function decisionOptions(tools: Tools, url: string, asked?: Partial<Asked>): Promise<Options> {
   const answer = await post(tools, `${pathBelow(tools, url)}/options`, decisionOf(asked));
-  const { text, publicKey } = expectOk(answer);
+  const { text, shown, publicKey } = expectOk(answer);
   const { challenge, rpId } = membersIn(publicKey);
   const isRight = typeof text === 'string' && typeof challenge === 'string' && typeof rpId === 'string';
   expectThat(isRight, answer, '{ text, publicKey: { challenge, rpId } } to sign');
-  return { answer, text, publicKey: { challenge, rpId } };
+  return { answer, text, shown: membersIn(shown), publicKey: { challenge, rpId } };
 }
 
 /** Posts what a passkey answered. */

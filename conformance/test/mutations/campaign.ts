@@ -10,8 +10,10 @@ import { lookAt, watchRequests } from './places.ts';
 
 const ON_BOUND = CHECKS.filter((check) => 'run' in check);
 const OBSERVERS = CHECKS.filter((check) => 'observe' in check);
-/** They look at all that was answered in a run. */
-const OF_THE_RUN = ON_BOUND.filter(({ id }) => id.endsWith('-in-this-run'));
+/** They look at all that was answered in a run, or at the approver whom the first check that needs one enrols. */
+const OF_THE_RUN = ON_BOUND.filter(({ id }) =>
+  /-in-this-run$|^approvals\.(approved|approver-logged|link-once|logged|other-origin)$/.test(id),
+);
 /** How long an answer may take before a mutation counts as found. */
 const ANSWER_MS = 4_000;
 /** How long all checks of a mutation may take. */
@@ -226,7 +228,8 @@ async function boundByRun(): Promise<Started> {
 
 async function started(webhook: MinimalWebhook, options: Omit<RunOptions, 'requirements'>): Promise<Started> {
   lookAt(webhook.world);
-  const run = await startRun({ ...options, requirements, reusesConnections: true });
+  const approver = { approverLink: async () => webhook.approverLink() };
+  const run = await startRun({ ...options, ...approver, requirements, reusesConnections: true });
   return {
     run,
     end: async () => {

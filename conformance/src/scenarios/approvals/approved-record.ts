@@ -2,7 +2,7 @@ import { parseTime, randomToken, type HeaderPairs } from '@svault/shared';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import type { ProxiedCall, Tools } from '../../check/tools.ts';
 import type { Answer } from '../../http/client.ts';
-import { givenRules } from '../proxy/ruled-record.ts';
+import { givenRules, type Rule } from '../proxy/ruled-record.ts';
 import { setUpApi, type ApiOptions, type ApiSetup } from '../../upstream/api-setup.ts';
 import { setUpProxy, storeText, type ProxySetup, type StoredText } from '../../upstream/proxy-setup.ts';
 
@@ -108,6 +108,7 @@ export const OTHER_METHODS: Readonly<Record<string, ApprovableCall>> = {
   'another method in a header': { target: '/a', headers: [['x-http-method-override', 'DELETE']] },
   'another path in a header': { target: '/a', headers: [['x-original-url', '/b']] },
   'another method in the query': { target: '/a?_method=DELETE' },
+  'a path with two readings': { target: '/a%2Fb' },
   'another method in a form': { target: '/a', headers: FORM, body: '_method=DELETE' },
 };
 
@@ -153,19 +154,23 @@ function approved(tools: Tools, setup: ProxySetup | ApiSetup): ApprovedProxy {
 
 /**
  * A server of MCP.
- * @param options.isRuled whether the record has a rule for MCP, which allows everything
+ * @param options.isRuled whether the record has a rule for MCP, which allows everything; absent: it has no rules
+ * @param options.rest what stands behind the place's URL, without rules
  * @throws NotTestable
  */
 export async function setUpApprovedMcp(
   tools: Tools,
-  options: { readonly isRuled?: boolean; readonly standingSeconds?: number } = {},
+  options: { readonly isRuled?: boolean; readonly standingSeconds?: number; readonly rest?: string } = {},
 ): Promise<ApprovedProxy> {
-  const { isRuled = false, standingSeconds } = options;
+  const { isRuled, standingSeconds, rest = '' } = options;
   const settings = approvalFor('proxy', standingSeconds);
-  if (!isRuled) return approved(tools, await setUpProxy(tools, { record: await storeText(tools, settings) }));
-  const { name, value, place, proxy } = await givenRules(tools, (base) => [{ mcp: ['*'], paths: [base] }], {
-    settings,
-  });
+  if (isRuled === undefined)
+    return approved(tools, await setUpProxy(tools, { record: await storeText(tools, settings), rest }));
+  const rules = (base: string): readonly Rule[] => [
+    isRuled ? { mcp: ['*'], paths: [base] } : { methods: ['GET', 'POST', 'DELETE'], paths: [base] },
+    { mcp: ['*'], paths: [`${base}/elsewhere`] },
+  ];
+  const { name, value, place, proxy } = await givenRules(tools, rules, { settings });
   const { proxyId, call } = await proxy();
   return approved(tools, { name, value, place, proxyId, call });
 }

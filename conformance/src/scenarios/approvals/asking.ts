@@ -4,6 +4,7 @@ import { eachVariant } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import { NotTestable } from '../../check/outcome.ts';
 import type { Answer } from '../../http/client.ts';
+import { header } from '../../http/read-answer.ts';
 import { setUpApi } from '../../upstream/api-setup.ts';
 import { setUpProxy, storeText } from '../../upstream/proxy-setup.ts';
 import { pathBelow } from '../../approver/approver.ts';
@@ -240,10 +241,27 @@ export const ASKING_CHECKS: readonly Check[] = [
         ask(tools, { serviceName: ruled.name, sub: freshSub(), operation: operationOf(proxyId, call) });
       const get = { method: 'GET', target: '/a' };
       const destination = 'DESTINATION_NOT_ALLOWED';
+      const { allowedHost } = await tools.given.upstream();
+      for (const name of [ruled.name.toUpperCase(), ruled.name.slice(0, -1)]) {
+        const body = {
+          tokenType: 'PlainText',
+          value: `canary-${randomToken()}`,
+          allowedHosts: [allowedHost],
+        };
+        expectOk(await tools.store(name, { ...body, ...settings }));
+        const operation = operationOf(api.proxyId, get);
+        const answer = await ask(tools, { serviceName: name, sub: freshSub(), operation });
+        expectRefusal(answer, destination, `a proxy of ${ruled.name} for ${name}`);
+      }
       expectRefusal(await asking(other.proxyId, get), destination, 'a proxy of another record');
       expectRefusal(await asking(strayed.proxyId, get), destination, 'a header that is not allowed');
       expectRefusal(await asking(api.proxyId, { method: 'GET' }), destination, 'no target for an API');
       expectRefusal(await asking(mcp.proxyId, get), destination, 'a target for a server of MCP');
+      expectRefusal(
+        await asking(mcp.proxyId, { method: 'PUT' }),
+        destination,
+        'a method that is none of MCP',
+      );
       const denied = 'REQUEST_NOT_ALLOWED';
       expectRefusal(await asking(api.proxyId, { ...get, target: '/b' }), denied, 'another path');
       expectRefusal(await asking(api.proxyId, { ...get, method: 'PUT' }), denied, 'another method');
@@ -267,22 +285,35 @@ export const ASKING_CHECKS: readonly Check[] = [
       const fields = (count: number, size: number): object =>
         Array.from({ length: count }, (_, at) => [`x-${at}`.padEnd(5, '_'), 'x'.repeat(size - 5)]);
       const right = { serviceName, sub, operation: call };
+      const digested = (by: unknown): object => ({
+        ...right,
+        operation: { ...call, bodyDigest: by, bodyBytes: 20_000 },
+      });
       await eachVariant<object>(
         {
           'a name of 101 characters': { ...right, name: 'n'.repeat(101) },
           'a reason of 501 characters': { ...right, reason: 'r'.repeat(501) },
-          'a reason that is no text': { ...right, reason: 1 },
+          'a reason that is no text': { ...right, reason: ['x'] },
           'a body of 16 KiB and a byte': { ...right, operation: { ...call, body: bytes(16 * 1024 + 1) } },
           'a body that is no base64': { ...right, operation: { ...call, body: 'a' } },
           '101 fields': { ...right, operation: { ...call, fields: fields(101, 10) } },
           'more than 16 KiB of fields': { ...right, operation: { ...call, fields: fields(65, 256) } },
           'fields that are no pairs': { ...right, operation: { ...call, fields: [['x-a']] } },
+          'a field that is a text': { ...right, operation: { ...call, fields: ['xa'] } },
+          'a field whose value is no text': { ...right, operation: { ...call, fields: [['x-a', 1]] } },
           'a digest without a length': { ...right, operation: { ...call, bodyDigest } },
           'a body and its digest': {
             ...right,
             operation: { ...call, body: bytes(3), bodyDigest, bodyBytes: 3 },
           },
+          'another algorithm of a digest': digested(bodyDigest.replace('256', '512')),
+          'a digest with more before it': digested(`x${bodyDigest}`),
+          'a digest with more behind it': digested(`${bodyDigest}x`),
+          'a digest in capitals': digested(bodyDigest.toUpperCase()),
+          'a digest that is no text': digested([bodyDigest]),
           'another operation': { ...right, operation: { type: 'store' } },
+          'another operation with the members of a call': { ...right, operation: { ...call, type: 'store' } },
+          'a call without a method': { ...right, operation: { ...call, method: undefined } },
           'a call without a proxy': { ...right, operation: { ...call, proxyId: undefined } },
           'no operation': { serviceName, sub, operation: undefined },
         },
@@ -306,7 +337,7 @@ export const ASKING_CHECKS: readonly Check[] = [
   {
     id: 'approvals.limits',
     title: '20 requests of a caller and 100 for a record may be pending, and the next are answered with 429',
-    requirements: ['APR-11'],
+    requirements: ['APR-11', 'TRN-24'],
     claims: ['store', 'approvals'],
     run: async (tools) => {
       const sub = freshSub();
@@ -318,7 +349,9 @@ export const ASKING_CHECKS: readonly Check[] = [
         const { name: serviceName } = await storeApproved(tools);
         await asked(tools, { serviceName, sub });
       }
-      expectRefusal(await ask(tools, { serviceName: one.name, sub }), 'RATE_LIMITED', 'the 21st of a caller');
+      const refused = await ask(tools, { serviceName: one.name, sub });
+      expectRefusal(refused, 'RATE_LIMITED', 'the 21st of a caller');
+      expectThat(/^\d+$/.test(header(refused, 'retry-after') ?? ''), refused, 'a Retry-After');
       await asked(tools, { serviceName: one.name, sub: freshSub() });
       for (let at = 1; at < OPEN_PER_RECORD; at++)
         await asked(tools, { serviceName: one.name, sub: freshSub() });

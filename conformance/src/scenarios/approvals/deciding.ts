@@ -1,6 +1,13 @@
 import { parseTime, toBase64url } from '@svault/shared';
 import { type AssertionChanges, softwarePasskey } from '@svault/shared/software-passkey';
-import { decisionOptions, givenApprover, pathBelow, post, postDecision } from '../../approver/approver.ts';
+import {
+  decisionOptions,
+  givenApprover,
+  pathBelow,
+  post,
+  postDecision,
+  type Approver,
+} from '../../approver/approver.ts';
 import type { Check } from '../../check/check.ts';
 import { eachVariant } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
@@ -26,6 +33,8 @@ import {
 import { requestDigest } from '@svault/shared/request-digest';
 
 const MINUTE_MS = 60_000;
+/** How long a denial answers who asks again. */
+const SILENCE_MS = 10 * MINUTE_MS;
 /** Clocks aside, an answer takes a while. */
 const SLACK_MS = 5_000;
 
@@ -49,6 +58,23 @@ function expectEnd(answer: Answer, expiresAt: unknown, ms: number, from: number)
   expectThat(isWithin, answer, `an end ${ms / 1000} seconds after the decision`);
 }
 
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  Object(value) as Readonly<Record<string, unknown>>;
+
+/** Expects what a passkey of ES256 can be made by: the members that Web Authentication Level 3 requires. */
+function expectCreation(answer: Answer): void {
+  const { rp, user, pubKeyCredParams } = membersOf(expectOk(answer)['publicKey']);
+  const texts = [
+    membersOf(rp)['name'],
+    ...['id', 'name', 'displayName'].map((name) => membersOf(user)[name]),
+  ];
+  const isNamed = texts.every((each) => typeof each === 'string');
+  expectThat(isNamed, answer, 'a name of rp, and id, name and displayName of user');
+  const algorithms: readonly unknown[] = Array.isArray(pubKeyCredParams) ? pubKeyCredParams : [];
+  const takesES256 = algorithms.map(membersOf).some(({ type, alg }) => type === 'public-key' && alg === -7);
+  expectThat(takesES256, answer, 'ES256 (-7) among pubKeyCredParams');
+}
+
 /** Protocol section 5.10: decisions, who may make them, and what is logged of them. */
 export const DECIDING_CHECKS: readonly Check[] = [
   {
@@ -58,6 +84,7 @@ export const DECIDING_CHECKS: readonly Check[] = [
     claims: ['store', 'approvals'],
     run: async (tools) => {
       const approver = await givenApprover(tools);
+      expectCreation(approver.creation);
       for (const [scope, ms] of [
         ['once', 15 * MINUTE_MS],
         ['standing:60', MINUTE_MS],
@@ -79,7 +106,11 @@ export const DECIDING_CHECKS: readonly Check[] = [
     run: async (tools) => {
       const approver = await givenApprover(tools);
       const { name, sub, approval } = await pending(tools);
-      expectOk(await approver.decide(approval.url, { decision: 'deny' }));
+      const from = Date.now();
+      const answer = await approver.decide(approval.url, { decision: 'deny' });
+      expectOk(answer);
+      const { expiresAt } = await expectStatus(tools, approval, 'denied');
+      expectEnd(answer, expiresAt, SILENCE_MS, from);
       const again = await asked(tools, { serviceName: name, sub });
       const isSame = again.id === approval.id && again.status === 'denied';
       expectThat(isSame, again.answer, 'the request that was denied');
@@ -131,6 +162,7 @@ export const DECIDING_CHECKS: readonly Check[] = [
       await eachVariant<AssertionChanges>(
         {
           'another origin': { origin: `${origin}.example` },
+          'its origin in capitals': { origin: origin.toUpperCase() },
           'the origin of another port': { origin: `${new URL(origin).protocol}//${hostname}:1` },
           'another relying party': { rpId: `not-${hostname}` },
           'a person who was not verified': { userVerified: false },
@@ -167,6 +199,13 @@ export const DECIDING_CHECKS: readonly Check[] = [
         expectRefusal(await postDecision(tools, approval.url, asked, response), 'SIGNATURE_INVALID', what);
       await refused(denial, { decision: 'approve' }, 'a denial as an approval');
       await refused(approver.passkey.get(once.publicKey), { scope: 'standing:3600' }, 'once as an allowance');
+      const { challenge } = once.publicKey;
+      const cased = challenge.replaceAll(/[a-z]/gi, (each) =>
+        each === each.toLowerCase() ? each.toUpperCase() : each.toLowerCase(),
+      );
+      await refused(approver.passkey.get({ challenge: cased }), {}, 'another letter case of the challenge');
+      const begun = approver.passkey.get({ challenge: challenge.slice(0, 20) });
+      await refused(begun, {}, 'the beginning of the challenge');
       const other = await pending(tools);
       const its = await decisionOptions(tools, other.approval.url);
       const used = approver.passkey.get(its.publicKey);
@@ -179,7 +218,7 @@ export const DECIDING_CHECKS: readonly Check[] = [
   {
     id: 'approvals.standing-bounds',
     title: 'an allowance is given up to standingSeconds of the record, and for approve alone',
-    requirements: ['APR-25', 'APR-43'],
+    requirements: ['APR-22', 'APR-25', 'APR-43'],
     claims: ['store', 'approvals'],
     run: async (tools) => {
       await givenApprover(tools);
@@ -194,6 +233,9 @@ export const DECIDING_CHECKS: readonly Check[] = [
       await refused(to, 'standing:60', 'deny');
       for (const scope of ['standing:', 'standing:-60', 'standing:60.5', 'standing:1e2', 'always', ''])
         await refused(to, scope);
+      for (const scope of ['not standing:60', 'Standing:60', 'ONCE']) await refused(to, scope);
+      for (const decision of ['maybe', 'disapprove', 'approved', 'Approve'])
+        await refused(to, 'once', decision);
       await decisionOptions(tools, to.approval.url, { scope: 'standing:120' });
     },
   },
@@ -217,7 +259,7 @@ export const DECIDING_CHECKS: readonly Check[] = [
   },
   {
     id: 'approvals.standing-readings',
-    title: 'no allowance is given for a request that names another method or path',
+    title: 'no allowance is given for a request that names another method or path, and one for a long body',
     requirements: ['APR-25'],
     claims: OF_API,
     run: async (tools) => {
@@ -229,6 +271,11 @@ export const DECIDING_CHECKS: readonly Check[] = [
         expectRefusal(answer, 'INVALID_REQUEST');
         await decisionOptions(tools, url);
       });
+      const asking = api.asking({ target: '/long', headers: [['content-type', 'text/plain']] });
+      const bodyDigest = `sha-256=:${Buffer.alloc(32).toString('base64')}:`;
+      const operation = { ...asking.operation, bodyDigest, bodyBytes: 20_000 };
+      const { url } = await asked(tools, { ...asking, operation });
+      await decisionOptions(tools, url, { scope: 'standing:60' });
     },
   },
   {
@@ -238,6 +285,7 @@ export const DECIDING_CHECKS: readonly Check[] = [
     claims: ['store', 'storage', 'approvals'],
     run: async (tools) => {
       const approver = await givenApprover(tools);
+      const ofApprover = textsIn((await entryOf(tools, approver))['detail']);
       for (const decision of ['approve', 'deny', 'revoke']) {
         const { name, approval } = await pending(tools, 3600);
         if (decision === 'revoke') expectOk(await approver.decide(approval.url));
@@ -248,10 +296,20 @@ export const DECIDING_CHECKS: readonly Check[] = [
         const { answer, items } = await allOf(tools, { op: 'audit.list', serviceName: name });
         const { clientDataJSON, authenticatorData, signature } = response.response;
         const expected = [text, decision, asking.scope, clientDataJSON, authenticatorData, signature];
-        const found = items.some(
+        const found = items.find(
           ({ source, detail }) => source === 'webhook' && expected.every((each) => textsIn(detail).has(each)),
         );
-        expectThat(found, answer, `an entry of the webhook with what was signed for ${decision}`);
+        expectThat(
+          found !== undefined,
+          answer,
+          `an entry of the webhook with what was signed for ${decision}`,
+        );
+        const isWhole = ['id', 'timestamp', 'eventType', 'outcome'].every(
+          (name) => typeof found?.[name] === 'string',
+        );
+        expectThat(isWhole, answer, 'its id, timestamp, eventType and outcome');
+        const isNamed = [...textsIn(found?.['detail'])].some((each) => ofApprover.has(each));
+        expectThat(isNamed, answer, 'the approver in it, as in the entry of the new approver');
       }
     },
   },
@@ -261,11 +319,7 @@ export const DECIDING_CHECKS: readonly Check[] = [
     requirements: ['APR-27'],
     claims: ['storage', 'approvals'],
     run: async (tools) => {
-      const { passkey } = await givenApprover(tools);
-      const { answer, items } = await allOf(tools, { op: 'audit.list', limit: 100 });
-      const key = toBase64url(passkey.cose);
-      const found = items.some(({ source, detail }) => source === 'webhook' && textsIn(detail).has(key));
-      expectThat(found, answer, `an entry of the webhook with the public key ${key}`);
+      await entryOf(tools, await givenApprover(tools));
     },
   },
   {
@@ -291,7 +345,8 @@ export const DECIDING_CHECKS: readonly Check[] = [
       const { publicKey } = await decisionOptions(tools, approval.url);
       const { origin } = new URL(tools.target.webhookUrl);
       const body = { decision: 'approve', scope: 'once' };
-      for (const other of ['https://another.example', 'null', `${origin}.example`]) {
+      expectRefusal(approver.elsewhere, 'ORIGIN_NOT_ALLOWED', 'the options of a link');
+      for (const other of ['https://another.example', 'null', `${origin}.example`, origin.toUpperCase()]) {
         const from = [['origin', other]] as const;
         expectRefusal(await post(tools, `${path}/options`, body, from), 'ORIGIN_NOT_ALLOWED', other);
         const response = approver.passkey.get(publicKey);
@@ -304,6 +359,15 @@ export const DECIDING_CHECKS: readonly Check[] = [
     },
   },
 ];
+
+/** What the log says of a new approver. @throws CheckFailed */
+async function entryOf(tools: Tools, { passkey }: Approver): Promise<Readonly<Record<string, unknown>>> {
+  const { answer, items } = await allOf(tools, { op: 'audit.list', limit: 100 });
+  const key = toBase64url(passkey.cose);
+  const found = items.find(({ source, detail }) => source === 'webhook' && textsIn(detail).has(key));
+  expectThat(found !== undefined, answer, `an entry of the webhook with the public key ${key}`);
+  return found ?? {};
+}
 
 /** Every text in a value, however deep. */
 function textsIn(value: unknown): ReadonlySet<string> {

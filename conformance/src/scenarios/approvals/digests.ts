@@ -60,6 +60,8 @@ const FIELDS: Readonly<Record<string, ApprovableCall['headers']>> = {
       'mcp-name',
       'mcp-method',
       'idempotency',
+      'dated',
+      'user-agent-x',
     ].map(uncovered),
   ],
 };
@@ -84,6 +86,7 @@ const MESSAGES: Readonly<Record<string, ApprovableCall>> = {
   'texts that are no ASCII': message(
     '"id":"ü","method":"tools/call","params":{"name":"löschen","_meta":"é"}',
   ),
+  'params that are null': message('"params":null,"id":3,"method":"resources/read"'),
   'a resource': message('"id":3,"method":"resources/read","params":{"uri":"x:y","id":4}'),
 };
 
@@ -173,6 +176,15 @@ export const DIGEST_CHECKS: readonly Check[] = [
         const headers = [...(call.headers ?? []), ['authorization', 'Bearer ${TOKEN}']] as const;
         await expectText(tools, mcp.asking(call), proxyOperation(mcp, 'mcp', { ...call, headers }, ''));
       });
+      const long = json(toolCall('drop', { a: 'x'.repeat(20_000) }));
+      const headers = [...(long.headers ?? []), ['authorization', 'Bearer ${TOKEN}']] as const;
+      const { bodyDigest } = digestOf('mcp', long);
+      const asking = mcp.asking({ headers: long.headers ?? [] });
+      const operation = { ...asking.operation, body: undefined, bodyDigest, bodyBytes: 20_000 };
+      const { digest } = digestOf('mcp', { ...long, headers });
+      const { proxyId, place } = mcp;
+      const signed = { type: 'proxy', proxyId, method: 'POST', url: place.url, digest } as const;
+      await expectText(tools, { ...asking, operation }, signed);
     },
   },
   {
@@ -181,10 +193,11 @@ export const DIGEST_CHECKS: readonly Check[] = [
     requirements: ['APR-19', 'APR-22'],
     claims: OF_PROXY,
     run: async (tools) => {
-      const mcp = await setUpApprovedMcp(tools);
+      const rest = '?a=b';
+      const mcp = await setUpApprovedMcp(tools, { rest });
       await eachVariant(MESSAGES, async (call) => {
         const headers = [...(call.headers ?? []), ['authorization', 'Bearer ${TOKEN}']] as const;
-        await expectText(tools, mcp.asking(call), proxyOperation(mcp, 'http', { ...call, headers }, ''));
+        await expectText(tools, mcp.asking(call), proxyOperation(mcp, 'http', { ...call, headers }, rest));
       });
     },
   },

@@ -44,15 +44,18 @@ export const HANDSHAKE_CHECKS: readonly Check[] = [
     requirements: ['APR-21'],
     claims: OF_PROXY,
     run: async (tools) => {
-      const mcp = await setUpApprovedMcp(tools);
-      await eachVariant({ ...HANDSHAKES, ...WITHOUT_BODY }, async (how) => {
-        expectRefusal(await mcp.use(how), 'APPROVAL_REQUIRED');
-        const { method } = how;
-        const call = { ...how, ...(method !== undefined && { method }) };
-        const { status, answer } = await asked(tools, mcp.asking(call));
-        expectThat(status === 'pending', answer, 'a request');
-      });
-      expectThat(mcp.place.calls.length === 0, await mcp.use({}), 'no call of the upstream');
+      const mcps = [await setUpApprovedMcp(tools)];
+      if (tools.claims.has('request-rules')) mcps.push(await setUpApprovedMcp(tools, { isRuled: false }));
+      for (const mcp of mcps) {
+        await eachVariant({ ...HANDSHAKES, ...WITHOUT_BODY }, async (how) => {
+          expectRefusal(await mcp.use(how), 'APPROVAL_REQUIRED');
+          const { method } = how;
+          const call = { ...how, ...(method !== undefined && { method }) };
+          const { status, answer } = await asked(tools, mcp.asking(call));
+          expectThat(status === 'pending', answer, 'a request');
+        });
+        expectThat(mcp.place.calls.length === 0, await mcp.use({}), 'no call of the upstream');
+      }
     },
   },
 ];

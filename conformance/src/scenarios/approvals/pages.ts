@@ -1,4 +1,4 @@
-import { pathBelow } from '../../approver/approver.ts';
+import { decisionOptions, pathBelow } from '../../approver/approver.ts';
 import type { Check } from '../../check/check.ts';
 import { expectThat } from '../../check/expect.ts';
 import type { Tools } from '../../check/tools.ts';
@@ -68,6 +68,11 @@ export const PAGE_CHECKS: readonly Check[] = [
         headers: [['x-covered', 'its value']],
       } as const;
       const page = await pageOf(tools, api.asking(call));
+      const { answer, shown } = await decisionOptions(tools, (await asked(tools, api.asking(call))).url);
+      expectThat(shown['body'] === Buffer.from(body).toString('base64'), answer, 'the body in shown');
+      const fields = Array.isArray(shown['fields']) ? shown['fields'] : [];
+      const hasField = fields.some((each) => String(each) === 'x-covered,its value');
+      expectThat(hasField, answer, 'the covered field in shown');
       const { host, pathname } = new URL(api.place.url);
       expectShown(page, api.name, api.sub, 'PATCH', host, `${pathname}/issues/1`, 'a=b&c=d');
       expectShown(page, 'x-covered', 'its value', '{"title":"<b>ö</b>"}');

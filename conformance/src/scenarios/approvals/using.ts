@@ -334,23 +334,26 @@ export const USING_CHECKS: readonly Check[] = [
     claims: [...OF_CREDENTIAL, 'storage'],
     run: async (tools) => {
       const body = { tokenType: 'PlainText', value: 'another canary', ...approvalFor('credential', 3600) };
+      const store = async (name: string): Promise<void> => void expectOk(await tools.store(name, body));
       const anew = {
-        'a store': async (name: string) => void expectOk(await tools.store(name, body)),
-        'a deletion': async (name: string) => {
-          expectOk(await tools.storage({ op: 'tokens.delete', serviceName: name }));
-          expectOk(await tools.store(name, body));
-        },
+        'a store': [store],
+        'a deletion': [
+          async (name: string) =>
+            void expectOk(await tools.storage({ op: 'tokens.delete', serviceName: name })),
+          store,
+        ],
       };
-      await eachVariant(anew, async (replace) => {
+      await eachVariant(anew, async ([replace = store, ...rest]) => {
         const { name: serviceName } = await storeApproved(tools, 3600);
         const subs = { once: freshSub(), standing: freshSub(), pending: freshSub() };
         const once = await approved(tools, { serviceName, sub: subs.once });
         await approved(tools, { serviceName, sub: subs.standing }, 'standing:600');
         const waiting = await asked(tools, { serviceName, sub: subs.pending });
         await replace(serviceName);
+        for (const each of [once, waiting]) await expectStatus(tools, each, 'expired');
+        for (const step of rest) await step(serviceName);
         for (const sub of [subs.once, subs.standing])
           expectUnapproved(await fetchFor(tools, serviceName, sub), 'what was approved before');
-        for (const each of [once, waiting]) await expectStatus(tools, each, 'expired');
         const { id, answer } = await asked(tools, { serviceName, sub: subs.pending });
         expectThat(id !== waiting.id, answer, 'another request after that');
       });
