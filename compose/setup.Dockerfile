@@ -27,10 +27,13 @@ COPY shared/src shared/src
 COPY server-kit/src server-kit/src
 COPY control-plane/src control-plane/src
 COPY webhook/src webhook/src
+# What both programs install is kept once, above them.
 RUN for each in control-plane webhook; do \
     node scripts/build-programs.ts $each /programs/$each/dist \
       && sh remove-unused.sh /programs/$each/dist \
-      && cp $each/package.json /programs/$each || exit; \
+      && cp $each/package.json /programs/$each \
+      && cp -r /programs/$each/dist/node_modules /programs \
+      && rm -r /programs/$each/dist/node_modules || exit; \
   done
 
 FROM node:24-bookworm-slim
