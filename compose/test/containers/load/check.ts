@@ -136,8 +136,9 @@ function eventsThatDoNotFit(written: readonly Written[], events: readonly Event[
 }
 
 /**
- * Each answered access has its event within the time that it took; one that was not answered has one at most; no event is
- * without an access. Where a part broke, the proxy may have asked a second time for a GET that it got no answer to.
+ * Each answered access has its event within the time that it took, and one only; one that was not answered has one at most,
+ * which may come while its client is at a later one. Where a part broke, the proxy may have asked a second time for a GET
+ * that it got no answer to.
  */
 function accessesThatDoNotFit(
   { book }: LoadRun,
@@ -146,19 +147,26 @@ function accessesThatDoNotFit(
 ): readonly string[] {
   const problems: string[] = [];
   for (const [by, ours] of Map.groupBy(accesses, (access) => access.by)) {
-    const times = (events.get(by) ?? []).map(({ timestamp }) => Date.parse(timestamp));
-    let told = 0;
-    for (const { fate, sentAt, answeredAt, callId } of ours) {
-      const count = times.filter((time) => time >= sentAt && time <= answeredAt).length;
-      told += count;
+    const times = (events.get(by) ?? [])
+      .map(({ timestamp }) => Date.parse(timestamp))
+      .toSorted((a, b) => a - b);
+    const mayComeLate: Access[] = [];
+    for (const access of ours) {
+      const { fate, sentAt, answeredAt, callId } = access;
+      const from = times.findIndex((time) => time >= sentAt && time <= answeredAt);
+      const count = from === -1 ? 0 : times.slice(from).filter((time) => time <= answeredAt).length;
       const isRepeatable =
-        callId === undefined && book.windows.some(({ from, to }) => sentAt <= to && answeredAt >= from);
-      if ((fate === 'done' && count === 0) || (count > 1 && !isRepeatable))
-        problems.push(`an access of ${by} that was ${fate} has ${count} events`);
+        callId === undefined &&
+        book.windows.some((window) => sentAt <= window.to && answeredAt >= window.from);
+      if (count > 0) times.splice(from, isRepeatable ? count : 1);
+      if (fate === 'done' && count === 0) problems.push(`an access of ${by} that was done has no event`);
+      if (fate === 'unknown' && (count === 0 || isRepeatable)) mayComeLate.push(access);
     }
-    // What was not answered in time may be written down a moment later.
-    const late = ours.filter(({ fate }) => fate === 'unknown').length;
-    if (times.length - told > late) problems.push(`${times.length - told} events of ${by} are of no access`);
+    for (const time of times) {
+      const of = mayComeLate.findIndex(({ sentAt }) => sentAt <= time);
+      if (of === -1) problems.push(`an event of ${by} at ${new Date(time).toISOString()} is of no access`);
+      else mayComeLate.splice(of, 1);
+    }
   }
   return problems;
 }
