@@ -3,6 +3,7 @@ import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import type { ProxiedCall, Tools } from '../../check/tools.ts';
 import type { Answer } from '../../http/client.ts';
 import { givenRules, type Rule } from '../proxy/ruled-record.ts';
+import { setUpSigned } from '../../upstream/aws-setup.ts';
 import { setUpApi, type ApiOptions, type ApiSetup } from '../../upstream/api-setup.ts';
 import { setUpProxy, storeText, type ProxySetup, type StoredText } from '../../upstream/proxy-setup.ts';
 
@@ -185,3 +186,7 @@ export async function setUpApprovedApi(
     record ?? (await storeText(tools, { ...approvalFor('proxy', standingSeconds), ...settings }));
   return approved(tools, await setUpApi(tools, { ...others, record: stored }));
 }
+
+/** A service of AWS, whose calls the webhook signs. @throws NotTestable */
+export const setUpApprovedAws = async (tools: Tools): Promise<ApprovedProxy> =>
+  approved(tools, await setUpSigned(tools, { settings: approvalFor('proxy') }));

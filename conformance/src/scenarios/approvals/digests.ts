@@ -1,26 +1,27 @@
-import { approvalChallenge, approvalText, type ApprovalOperation, toBase64url } from '@svault/shared';
-import { requestDigest } from '@svault/shared/request-digest';
+import { approvalChallenge, toBase64url } from '@svault/shared';
 import { decisionOptions } from '../../approver/approver.ts';
 import type { Check } from '../../check/check.ts';
 import { eachVariant } from '../../check/each-variant.ts';
-import { expectThat } from '../../check/expect.ts';
-import { NotTestable } from '../../check/outcome.ts';
+import { expectRefusal, expectThat } from '../../check/expect.ts';
 import type { Tools } from '../../check/tools.ts';
 import { json, toolCall } from '../proxy/ruled-record.ts';
 import {
   approvalFor,
+  ask,
   asked,
   CREDENTIAL,
   freshSub,
   OF_API,
   OF_PROXY,
   setUpApprovedApi,
+  setUpApprovedAws,
   setUpApprovedMcp,
   storeApproved,
   type ApprovableCall,
   type ApprovedProxy,
   type Asking,
 } from './approved-record.ts';
+import { digestOf, expectText, proxyOperation } from './expected-text.ts';
 import { storeText } from '../../upstream/proxy-setup.ts';
 
 /** Fields that a decision covers, and such that it does not. */
@@ -131,8 +132,8 @@ export const DIGEST_CHECKS: readonly Check[] = [
             tools,
             api,
             'http',
-            { method, target: `/a?b=${at}`, headers, body },
-            `/v1/a?b=${at}`,
+            { method, target: `/a?b=+${at}`, headers, body },
+            `/v1/a?b=+${at}`,
           );
       });
       const body = Buffer.alloc(20_000, 'x');
@@ -163,6 +164,23 @@ export const DIGEST_CHECKS: readonly Check[] = [
       const { answer } = await asked(tools, api.asking({ method: 'GET', target: '/a?b=1' }));
       expectThat(operation['url'] === url, answer, `the URL ${url} in the text`);
       expectThat(operation['digest'] === digest, answer, `the digest ${digest} in the text`);
+    },
+  },
+  {
+    id: 'approvals.digest-of-aws',
+    title:
+      'a call that the webhook signs is asked for as it is sent: without its client’s signature and framing',
+    requirements: ['APR-06', 'APR-16'],
+    claims: [...OF_API, 'aws-sigv4'],
+    run: async (tools) => {
+      const api = await setUpApprovedAws(tools);
+      await eachVariant(SIGNED_CALLS, async ({ call, sent }) => {
+        const { target = '' } = call;
+        await expectText(tools, api.asking(call, freshSub()), proxyOperation(api, 'http', sent, target));
+      });
+      await eachVariant(NOT_TO_BE_SIGNED, async (call) =>
+        expectRefusal(await ask(tools, api.asking(call)), 'REQUEST_NOT_ALLOWED'),
+      );
     },
   },
   {
@@ -205,27 +223,42 @@ export const DIGEST_CHECKS: readonly Check[] = [
 
 const OCTETS = [['content-type', 'application/octet-stream']] as const;
 
-/** By the rules of the protocol. @throws NotTestable for a message with two readings, of which the suite sends none */
-function digestOf(
-  kind: 'http' | 'mcp',
-  { method = 'POST', headers = [], body = '' }: ApprovableCall,
-): Exclude<ReturnType<typeof requestDigest>, { readonly ambiguity: unknown }> {
-  const read = requestDigest({ kind, method, fields: headers, body: Buffer.from(body) });
-  if ('ambiguity' in read) throw new NotTestable(`the suite's own message is ambiguous: ${read.ambiguity}`);
-  return read;
-}
+const OF_CLIENT = [
+  ['authorization', 'AWS4-HMAC-SHA256 Credential=x'],
+  ['x-amz-date', '20200101T000000Z'],
+] as const;
+const CHUNKED = [
+  ...OCTETS,
+  ...OF_CLIENT,
+  ['content-encoding', 'aws-chunked, gzip'],
+  ['x-amz-content-sha256', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'],
+  ['x-amz-decoded-content-length', '5'],
+  ['x-amz-trailer', 'x-amz-checksum-crc32'],
+] as const;
+const CHUNKS = '5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n';
 
-/** `operation` of the text. @param call with the fields of the templates */
-function proxyOperation(
-  { proxyId, place }: ApprovedProxy,
-  kind: 'http' | 'mcp',
-  call: ApprovableCall,
-  rest: string,
-): ApprovalOperation {
-  const { digest, mcp, tool } = digestOf(kind, call);
-  const { method = 'POST' } = call;
-  return { type: 'proxy', proxyId, method, url: place.url + rest, mcp, tool, digest };
-}
+/** Calls as a client of AWS makes them, and what of them is sent. */
+const SIGNED_CALLS: Readonly<
+  Record<string, { readonly call: ApprovableCall; readonly sent: ApprovableCall }>
+> = {
+  'a body': {
+    call: { method: 'PUT', target: '/a', headers: [...OCTETS, ...OF_CLIENT], body: 'hello' },
+    sent: { method: 'PUT', headers: OCTETS, body: 'hello' },
+  },
+  'a framed body': {
+    call: { method: 'PUT', target: '/b?c=d', headers: CHUNKED, body: CHUNKS },
+    sent: {
+      method: 'PUT',
+      headers: [...OCTETS, ['content-encoding', 'gzip'], ['x-amz-checksum-crc32', 'NhCmhg==']],
+      body: 'hello',
+    },
+  },
+};
+
+const NOT_TO_BE_SIGNED: Readonly<Record<string, ApprovableCall>> = {
+  'a presigned URL': { method: 'GET', target: '/a?X-Amz-Signature=1' },
+  'a body that is not framed as it says': { method: 'PUT', target: '/a', headers: CHUNKED, body: 'hello' },
+};
 
 async function expectCallText(
   tools: Tools,
@@ -238,16 +271,6 @@ async function expectCallText(
   const isTyped = headers.some(([name]) => name === 'content-type');
   const sent = { ...call, headers: isTyped ? headers : [...headers, ...OCTETS] };
   await expectText(tools, api.asking(sent, freshSub()), proxyOperation(api, kind, sent, rest));
-}
-
-/** Asks, and expects the text that is signed. @throws CheckFailed */
-async function expectText(tools: Tools, asking: Asking, operation: ApprovalOperation): Promise<void> {
-  const { id, url, askedAt, expiresAt } = await asked(tools, asking);
-  const { answer, text } = await decisionOptions(tools, url);
-  const { serviceName, sub } = asking;
-  const webhook = tools.target.webhookId;
-  const expected = approvalText({ id, webhook, serviceName, sub, operation, askedAt, expiresAt });
-  expectThat(text === expected, answer, `the text ${expected}`);
 }
 
 /** `operation` in the text of what is asked. */
