@@ -361,7 +361,7 @@ describe('a request by proxy', () => {
   });
 });
 
-describe('what a webhook, or whoever is in front of it, says', () => {
+describe('what a webhook, or a proxy in front of it, says', () => {
   const ID = `apr_${'A'.repeat(22)}`;
   const FACTS: ApprovalFacts = {
     ...{ id: ID, webhook: 'whk_1', serviceName: 'prod-db', sub: 'agt_1', operation: { type: 'credential' } },

@@ -65,7 +65,7 @@ export function softwarePasskey({ origin, rpId }: { readonly origin: string; rea
     publicKey,
     /** The public key in COSE. */
     cose,
-    /** `authenticatorGetAssertion` of CTAP 2.1 section 6.2, for whoever makes the client data: authenticator data in CBOR. */
+    /** `authenticatorGetAssertion` of CTAP 2.1 section 6.2, for anyone who makes the client data: authenticator data in CBOR. */
     assert: (clientDataHash: Uint8Array, changes: AssertionChanges = {}) => {
       const { data, signature } = signed(clientDataHash, changes);
       return { authData: bytes(data), signature, userHandle: Buffer.from(userHandle, 'base64url') };

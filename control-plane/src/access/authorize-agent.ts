@@ -95,7 +95,7 @@ export function createAccess(dependencies: AccessDependencies): Access {
     { channel, waiting, reason }: Pick<AccessRequest, 'channel' | 'waiting' | 'reason'>,
   ): Promise<Denial | undefined> {
     const isKnown = approval?.split(' ').includes('credential') === true;
-    // Whoever says why, or waits, expects that a person decides: the webhook is asked although nothing is known.
+    // An agent that says why, or waits, expects a person to decide: the webhook is asked although nothing is known.
     if (!isKnown && waiting === undefined && reason === undefined) return undefined;
     const verdict = await sealedApprovals.ask(asked(), { type: 'credential' }, isKnown);
     switch (verdict.kind) {

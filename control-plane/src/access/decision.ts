@@ -98,7 +98,7 @@ export interface AccessRequest {
   /** `mcp` requires that the agent has MCP on, and issues a ticket also while the webhook is offline. */
   readonly channel: 'rest' | 'mcp';
   readonly operation: Operation;
-  /** Why the agent asks, in its words, for whoever approves. */
+  /** Why the agent asks, in its words, for the approver. */
   readonly reason?: string | undefined;
   /** Absent: a request that needs an approval is denied at once. */
   readonly waiting?: Waiting | undefined;

@@ -7,7 +7,7 @@ import type { PushSubscription } from './channel-address.ts';
 import { type Message, PLAIN, detailsOf, titleOf } from './message.ts';
 import { type DeliveryFailure, post } from './post.ts';
 
-/** For whoever runs a push service, where the public address is none that they could write to (RFC 8292 section 2.1). */
+/** For the operator of a push service, where the public address is none that they could write to (RFC 8292 section 2.1). */
 const NO_CONTACT = 'mailto:svault@localhost';
 /** Of messages that are about no approval. The push service drops what it could not hand over by then. */
 const TTL_SECONDS = 60;

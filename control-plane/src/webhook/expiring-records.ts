@@ -52,7 +52,7 @@ export function createExpiringRecords(options: {
     const readMs = clock.monotonic();
     const readAndNoted = async (): Promise<readonly WebhookToken[]> => {
       const fresh = await read(link, expiresBefore, TOKEN_PAGE_SIZES[0]);
-      // Whoever looks is answered although a full disk does not take the note.
+      // A reader is answered even when a full disk does not take the note.
       await mirror.noteRecords(link.vaultId, fresh).catch(() => undefined);
       return fresh;
     };

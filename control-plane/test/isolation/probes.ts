@@ -17,7 +17,7 @@ export interface Probe {
   /** After each request. */
   readonly restore?: (account: Account, said: RequestFields) => Promise<unknown>;
   /**
-   * The name is one in an account's own namespace, so that it may be used whoever else uses it: the answers are equal
+   * The name is one in an account's own namespace, so that it may be used whatever others use: the answers are equal
    * but for the name itself and for what is made anew each time.
    */
   readonly ownNamespace?: true;

@@ -43,7 +43,7 @@ test('agents cannot ask for grants unless an admin lets them', async () => {
 });
 
 describe('a request for a grant', () => {
-  test('becomes the grant with the terms of whoever approves it', async () => {
+  test('becomes the grant with the terms of its approver', async () => {
     const { status, json } = await ask({ service: 'github', reason: 'to read issues' });
     expect(status).toBe(202);
     const { id, url } = json.approval;
@@ -85,7 +85,7 @@ describe('a request for a grant', () => {
     expect((await service.admin('GET', `/api/agents/${agent.id}/grants`)).json.items).toEqual([]);
   });
 
-  test('does not tell whether there is such a credential, and is refused to whoever approves it', async () => {
+  test('does not tell whether there is such a credential, and is refused to its approver', async () => {
     const answer = await ask({ service: 'no-such-thing' });
     expect(answer.status).toBe(202);
     const approved = await approve(answer.json.approval.id);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   for (const name of ['sealed', 'other', 'quiet'])
     await storeOn(service.pair, name, { tokenType: 'PlainText', value: 'v', approval: APPROVAL });
   await storeOn(service.pair, 'open', { tokenType: 'PlainText', value: 'v' });
-  // Whoever looks at them lets the control plane see what their records ask for.
+  // Looking at them lets the control plane see what their records ask for.
   for (const name of ['sealed', 'other']) await service.admin('GET', `/api/tokens/${name}`);
 });
 afterAll(() => service.stop());

@@ -98,7 +98,7 @@ export const CONTROL_PLANE_ERRORS = {
   },
   NO_ACCOUNT: {
     statuses: [403],
-    meaning: 'Whoever signed in at the identity provider has no account here.',
+    meaning: 'The person who signed in at the identity provider has no account here.',
     remedy: 'An admin invites that e-mail address under Members.',
   },
   NO_GRANT: {
@@ -151,8 +151,8 @@ export const CONTROL_PLANE_ERRORS = {
   },
   SIGN_IN_DENIED: {
     statuses: [403],
-    meaning: 'The identity provider, or whoever sat there, said no.',
-    remedy: 'Sign in again, or ask whoever runs the identity provider.',
+    meaning: 'The identity provider, or the person signing in, refused.',
+    remedy: 'Sign in again, or ask the administrator of the identity provider.',
   },
   SIGN_IN_EXPIRED: {
     statuses: [400],

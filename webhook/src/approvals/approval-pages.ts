@@ -96,7 +96,7 @@ function factsOf({ shown }: ApprovalView, { serviceName, sub, operation }: Appro
 <dt>Use</dt>
 <dd>${
     operation.type === 'credential'
-      ? safeHtml`<strong>The secret itself.</strong> Whoever gets it can keep it and use it for anything.`
+      ? safeHtml`<strong>The secret itself.</strong> Anyone who gets it can keep it and use it for anything.`
       : safeHtml`One request through a proxy. The secret stays at the webhook.`
   }</dd>
 ${operation.type === 'proxy' ? targetOf(operation) : undefined}

@@ -61,7 +61,7 @@ export type ShownRequest = z.infer<typeof shownSchema>;
 export const optionsSchema = z.object({ text: z.string(), shown: shownSchema });
 
 /**
- * What a text says that is to be signed: all of it, since whoever ends TLS at the webhook may have sent another one.
+ * What a text says that is to be signed: all of it, since anyone who terminates TLS at the webhook may have sent another one.
  *
  * @throws Failure for a text that is not the canonical one of this request
  */

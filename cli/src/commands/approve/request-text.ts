@@ -59,7 +59,7 @@ function partsOf({ facts, shown, decision, scope }: ShownFacts): readonly Part[]
     ),
     ...(operation.type === 'credential'
       ? ([
-          ['for what', 'the secret itself: whoever gets it can keep it and use it for anything'],
+          ['for what', 'the secret itself: anyone who gets it can keep it and use it for anything'],
         ] satisfies Part[])
       : proxyParts(operation, shown)),
     ...optional(

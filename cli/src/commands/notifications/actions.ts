@@ -92,7 +92,7 @@ export const createChannel: Run<[], CreateOptions> = async (invocation, _, optio
   });
 };
 
-/** Whoever has the address of a Slack channel can write there. */
+/** Anyone who has the address of a Slack channel can write there. */
 function addressOf(
   invocation: Invocation,
   { url }: CreateOptions,

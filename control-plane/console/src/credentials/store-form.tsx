@@ -33,7 +33,7 @@ export function Destination({ webhook }: { readonly webhook: SecretDestination }
       {before !== undefined && (
         <div className="mt-3">
           <p className="text-warn">
-            Secrets from this browser went to {before} before. Ask whoever runs the webhook if you did not
+            Secrets from this browser went to {before} before. Ask the webhook’s operator if you did not
             expect this.
           </p>
           <div className="mt-2">
