@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type RequestListener, request } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { ROOT } from './command-blocks.ts';
 
 /** Folders that the pages name, each of which is below another folder here. */
@@ -96,11 +97,13 @@ export const svaultRunOn = (machine: MachineInFolder): string =>
   );
 
 /**
- * Terminates TLS as the page's Caddyfile does: each name goes to its `reverse_proxy`, with `Host` as it was.
+ * Terminates TLS as the page's Caddyfile does: each name goes to its `reverse_proxy`, with `Host` as it was. It shows what
+ * is in `front.pem` at the time of a connection.
  *
  * @param caddyfile for the machine
+ * @param folder of `front.key` and `front.pem`
  */
-export function tlsFront(caddyfile: string, identity: { readonly key: string; readonly cert: string }) {
+export function tlsFront(caddyfile: string, folder: string) {
   const sites = new Map(
     [...caddyfile.matchAll(/^(\S+) \{\n\treverse_proxy (\S+)/gm)].map(([, name = '', to = '']) => [name, to]),
   );
@@ -116,5 +119,12 @@ export function tlsFront(caddyfile: string, identity: { readonly key: string; re
     forwarded.on('error', () => res.writeHead(502).end());
     req.pipe(forwarded);
   };
-  return { names: [...sites.keys()], server: createServer(identity, forward) };
+  const identity = () => {
+    const [key, cert] = ['front.key', 'front.pem'].map((name) => readFileSync(join(folder, name), 'utf8'));
+    return createSecureContext({ key, cert });
+  };
+  return {
+    names: [...sites.keys()],
+    server: createServer({ SNICallback: (_, done) => done(null, identity()) }, forward),
+  };
 }
