@@ -49,6 +49,10 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/operate/backup-and-restore.md', begins: 'systemctl', why: ONE_MACHINE },
   { page: 'docs/operate/key-rotation.md', begins: 'cd /etc/svault', why: ONE_MACHINE },
   { page: 'docs/operate/key-rotation.md', begins: './svault webhook unbind', why: ONE_MACHINE },
+  {
+    page: 'docs/operate/runbook.md',
+    why: 'scripts/docs/runbook.clients.test.ts plays each symptom and runs these commands',
+  },
   { page: 'docs/operate/upgrades.md', begins: 'cd /opt/svault', why: ONE_MACHINE },
   { page: 'docs/operate/upgrades.md', begins: 'ln -sfn OLD', why: ONE_MACHINE },
   {

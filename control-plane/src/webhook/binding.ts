@@ -176,7 +176,7 @@ function explainCode(code: string | undefined, baseUrl: string): string {
     case 'CODE_EXPIRED':
       return `This link is older than five minutes. ${NEW_LINK}`;
     case 'SIGNATURE_INVALID':
-      return `The webhook does not know this link, or its clock differs from ours by more than 30 seconds, or it checks signatures against another address than the link's webhook_url. ${NEW_LINK}`;
+      return `The webhook does not know this link, or its clock differs from ours by more than 30 seconds, or it was restored less than 30 seconds ago, or it checks signatures against another address than the link's webhook_url. ${NEW_LINK}`;
     case 'INVALID_REQUEST':
       return `The webhook is set up for another service. Set its SV_WEBHOOK_SERVICE_URL to ${baseUrl}. ${NEW_LINK}`;
     case 'RATE_LIMITED':
