@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
- * --connections N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
- * table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only where it is named.
+ * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log|soak --rounds N --seconds N
+ * --connections N --minutes N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
+ * table and writes the run under `bench/results/`. `--only` may be repeated; `log` and `soak`, which take minutes and an hour, run only where they are named.
  * `--compare` prints what changed since the run of a file beyond the spread of both.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -29,6 +29,7 @@ import { rateRows } from './rows/rates.ts';
 import { requestRuleRows } from './rows/request-rules.ts';
 import { runRows, startBenchApi } from './rows/run.ts';
 import { ROOM, agentListRows, growthRow, logRows } from './rows/large-account.ts';
+import { SOAK_ENV, soakRows } from './rows/soak.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
 import { watchingConsoleRows } from './rows/watching-consoles.ts';
 import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
@@ -39,6 +40,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '32' },
+    minutes: { type: 'string', default: '60' },
     compare: { type: 'string' },
   },
 });
@@ -107,8 +109,17 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
         await growthRow(small, large, options),
       ]),
     ),
+  soak: (dir) =>
+    withPair(
+      join(dir, 'soak'),
+      TOGETHER,
+      (pair) => soakRows(pair, Number(values.minutes), connections),
+      SOAK_ENV,
+    ),
 };
-const only = values.only ?? Object.keys(SECTIONS).filter((name) => name !== 'log');
+/** They take long. */
+const ON_DEMAND: readonly string[] = ['log', 'soak'];
+const only = values.only ?? Object.keys(SECTIONS).filter((name) => !ON_DEMAND.includes(name));
 const unknown = only.filter((name) => !Object.hasOwn(SECTIONS, name));
 if (unknown.length > 0)
   throw new Error(`--only takes ${Object.keys(SECTIONS).join(', ')}; not ${unknown.join(', ')}`);

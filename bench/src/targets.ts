@@ -73,6 +73,10 @@ export const TARGETS = {
   // Of a frame.
   consoleTask: atMost('ms', 50, 30),
   consoleHeap: atMost('ratio', 1.2, 1.05),
+  // Reliability R30.
+  memoryAnHour: atMost('MB', 1, 0.5),
+  flat: atMost('ratio', 1.05, 1),
+  flatP99: atMost('ratio', 1.5, 1.1),
   memorySaturated: atMost('MB', 250, 160),
 } as const satisfies Record<string, Target>;
 
