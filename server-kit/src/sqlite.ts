@@ -1,24 +1,12 @@
+import { existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { type AppliedStep, type Step, compatibleFromOf, planSchema, toAppliedStep } from './schema-steps.ts';
+import { VERSION } from './version.ts';
 
 export type SqliteDatabase = Database.Database;
 
-/** One step of a schema. Append-only and additive: the former program still runs on the new schema. */
-export interface Migration {
-  /** Ascending; never reused. */
-  readonly id: number;
-  readonly name: string;
-  readonly sql: string;
-}
-
-/** The file was written by a newer program. Nothing was changed. */
-export class NewerSchema extends Error {
-  constructor(path: string, found: number, known: number) {
-    super(
-      `${path} has schema ${found}, this program knows up to ${known}: run the newer program, or restore an older backup`,
-    );
-    this.name = 'NewerSchema';
-  }
-}
+/** One step of a SQLite schema; released ones do not change. */
+export type Migration = Step & { readonly sql: string };
 
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -31,7 +19,7 @@ const BUSY_TIMEOUT_MS = 5_000;
  *
  * Queries of every request bind a value in a subquery, `= (SELECT ?)`: this SQLite is built with STAT4 and would otherwise
  * plan the query again for each value, at several times its cost.
- * @throws NewerSchema when the file's schema is ahead of `migrations`
+ * @throws NewerSchema before anything is changed
  */
 export function openSqlite(
   path: string,
@@ -74,21 +62,59 @@ export function emptyLog(db: SqliteDatabase): void {
 }
 
 function migrate(db: SqliteDatabase, path: string, migrations: readonly Migration[]): void {
-  const ordered = [...migrations].sort((a, b) => a.id - b.id);
-  db.exec('CREATE TABLE IF NOT EXISTS schema_migrations (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT');
-  const applied = new Set(db.prepare<[], number>('SELECT id FROM schema_migrations').pluck().all());
-  const newest = Math.max(0, ...applied);
-  const known = ordered.at(-1)?.id ?? 0;
-  if (newest > known) throw new NewerSchema(path, newest, known);
-  const record = db.prepare('INSERT INTO schema_migrations (id, name) VALUES (?, ?)');
-  for (const { id, name, sql } of ordered) {
+  const { pending } = planSchema(path, appliedSteps(db), migrations);
+  if (pending.length === 0) return;
+  db.transaction(() => makeMigrationsTable(db)).immediate();
+  const record = db.prepare(
+    'INSERT INTO schema_migrations (id, name, compatible_from, applied_by) VALUES (?, ?, ?, ?)',
+  );
+  for (const step of pending) {
     // Checked again inside the write transaction: another process may have run it.
     db.transaction(() => {
-      if (db.prepare('SELECT 1 FROM schema_migrations WHERE id = ?').get(id) !== undefined) return;
-      db.exec(sql);
-      record.run(id, name);
+      if (db.prepare('SELECT 1 FROM schema_migrations WHERE id = ?').get(step.id) !== undefined) return;
+      db.exec(step.sql);
+      record.run(step.id, step.name, compatibleFromOf(step), VERSION);
     }).immediate();
   }
+}
+
+/** Databases made before 0.1.0 lack the last two columns. */
+function makeMigrationsTable(db: SqliteDatabase): void {
+  db.exec(`CREATE TABLE IF NOT EXISTS schema_migrations (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, compatible_from INTEGER, applied_by TEXT) STRICT`);
+  const columns = db.prepare("SELECT name FROM pragma_table_info('schema_migrations')").pluck().all();
+  for (const [name, type] of Object.entries({ compatible_from: 'INTEGER', applied_by: 'TEXT' }))
+    if (!columns.includes(name)) db.exec(`ALTER TABLE schema_migrations ADD COLUMN ${name} ${type}`);
+}
+
+function appliedSteps(db: SqliteDatabase): AppliedStep[] {
+  const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'";
+  if (db.prepare(table).get() === undefined) return [];
+  const rows = db.prepare<[], Record<string, unknown>>('SELECT * FROM schema_migrations ORDER BY id').all();
+  return rows.map(toAppliedStep);
+}
+
+/**
+ * Reads which steps a file has, and leaves every byte unchanged.
+ *
+ * @returns undefined if there is no file
+ */
+export function readAppliedSteps(path: string): AppliedStep[] | undefined {
+  if (!existsSync(path)) return undefined;
+  const db = openUnchanged(path);
+  try {
+    return appliedSteps(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Opens a file that is there, to read it and leave every byte unchanged. */
+export function openUnchanged(path: string): SqliteDatabase {
+  // Writable, the last one to close removes its own -shm and empty -wal again; but it would also move a WAL that a
+  // killed process left into the database, so that one is only read.
+  const leftover = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
+  return new Database(path, { readonly: leftover, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
 }
 
 const FAILURES = [

@@ -1,16 +1,6 @@
-import Database from 'better-sqlite3';
 import { makePrivateFolder } from '@svault/server-kit/private-folder';
-import { type SqliteDatabase, holdServeLock, openSqlite } from '@svault/server-kit/sqlite';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { type SqliteDatabase, holdServeLock, openSqlite, openUnchanged } from '@svault/server-kit/sqlite';
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MasterKeyEntry } from '../vault/master-key.ts';
 import { readMasterKeys } from './master-key-store.ts';
@@ -26,10 +16,7 @@ export const vaultPath = (dataDir: string): string => join(dataDir, 'webhook.db'
  */
 export function peekMasterKeys(path: string): readonly MasterKeyEntry[] {
   if (!existsSync(path)) return [];
-  // Writable, the last one to close removes its own -shm and empty -wal again; but it would also move a WAL that a
-  // killed process left into the database, so that one is only read.
-  const leftover = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
-  const db = new Database(path, { readonly: leftover, fileMustExist: true, timeout: 5_000 });
+  const db = openUnchanged(path);
   try {
     return readMasterKeys(db);
   } finally {

@@ -8,6 +8,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const accounts: SchemaMigration = {
   id: 1,
   name: 'accounts',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('vaults')

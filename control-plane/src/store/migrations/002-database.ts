@@ -9,6 +9,7 @@ import type { SchemaMigration } from './schema-migration.ts';
 export const database: SchemaMigration = {
   id: 2,
   name: 'database',
+  phase: 'expand',
   up: async (db, kind) => {
     await db.schema
       .createTable('sealing_keys')

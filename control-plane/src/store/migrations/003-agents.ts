@@ -8,6 +8,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const agents: SchemaMigration = {
   id: 3,
   name: 'agents',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('agents')

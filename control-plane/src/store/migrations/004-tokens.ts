@@ -8,6 +8,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const tokens: SchemaMigration = {
   id: 4,
   name: 'tokens',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('tokens')

@@ -8,6 +8,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const providers: SchemaMigration = {
   id: 5,
   name: 'providers',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('providers')

@@ -7,6 +7,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const policies: SchemaMigration = {
   id: 6,
   name: 'policies',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('policies')

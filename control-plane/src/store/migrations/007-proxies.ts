@@ -10,6 +10,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const proxies: SchemaMigration = {
   id: 7,
   name: 'proxies',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('proxies')

@@ -9,6 +9,7 @@ import type { SchemaMigration } from './schema-migration.ts';
 export const webhooks: SchemaMigration = {
   id: 8,
   name: 'webhooks',
+  phase: 'expand',
   up: async (db, kind) => {
     await db.schema
       .createTable('webhook_links')

@@ -9,6 +9,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const cliLogins: SchemaMigration = {
   id: 9,
   name: 'cli-logins',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('cli_logins')

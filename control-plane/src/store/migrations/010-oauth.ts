@@ -9,6 +9,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const oauth: SchemaMigration = {
   id: 10,
   name: 'oauth',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('oauth_clients')

@@ -9,6 +9,7 @@ import type { SchemaMigration } from './schema-migration.ts';
 export const audit: SchemaMigration = {
   id: 11,
   name: 'audit',
+  phase: 'expand',
   up: async (db, kind) => {
     await db.schema
       .createTable('audit_events')

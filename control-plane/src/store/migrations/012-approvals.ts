@@ -7,6 +7,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const approvals: SchemaMigration = {
   id: 12,
   name: 'approvals',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('approvals')

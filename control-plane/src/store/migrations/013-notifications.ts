@@ -7,6 +7,7 @@ import { type SchemaMigration, createIndex } from './schema-migration.ts';
 export const notifications: SchemaMigration = {
   id: 13,
   name: 'notifications',
+  phase: 'expand',
   up: async (db) => {
     await db.schema
       .createTable('notification_channels')

@@ -9,6 +9,7 @@ import type { Migration } from '@svault/server-kit/sqlite';
 export const vaultMigration: Migration = {
   id: 1,
   name: 'vault',
+  phase: 'expand',
   sql: `
     CREATE TABLE master_keys (
       id TEXT PRIMARY KEY,

@@ -9,6 +9,7 @@ import type { Migration } from '@svault/server-kit/sqlite';
 export const bindingMigration: Migration = {
   id: 101,
   name: 'binding',
+  phase: 'expand',
   sql: `
     CREATE TABLE binding (
       one INTEGER PRIMARY KEY CHECK (one = 1),

@@ -7,6 +7,7 @@ import type { Migration } from '@svault/server-kit/sqlite';
 export const claimsMigration: Migration = {
   id: 102,
   name: 'claims',
+  phase: 'expand',
   sql: `
     CREATE TABLE claims (
       id TEXT PRIMARY KEY,

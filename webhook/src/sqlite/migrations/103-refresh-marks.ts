@@ -7,6 +7,7 @@ import type { Migration } from '@svault/server-kit/sqlite';
 export const refreshMarksMigration: Migration = {
   id: 103,
   name: 'refresh marks',
+  phase: 'expand',
   sql: `
     CREATE TABLE refresh_marks (
       service_name TEXT NOT NULL,

@@ -7,6 +7,7 @@ import type { Migration } from '@svault/server-kit/sqlite';
 export const bindingStateMigration: Migration = {
   id: 110,
   name: 'binding state',
+  phase: 'expand',
   sql: `
     CREATE TABLE binding_state (
       one INTEGER PRIMARY KEY CHECK (one = 1),

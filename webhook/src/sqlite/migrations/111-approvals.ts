@@ -8,6 +8,7 @@ import type { Migration } from '@svault/server-kit/sqlite';
 export const approvalsMigration: Migration = {
   id: 111,
   name: 'approvals',
+  phase: 'expand',
   sql: `
     CREATE TABLE approvers (
       row INTEGER PRIMARY KEY,
