@@ -23,6 +23,7 @@ import { createProxyAccess } from './access/authorize-proxy.ts';
 import { createSessionIds } from './access/session-ids.ts';
 import { createCredentialRejections } from './forwarding/credential-rejections.ts';
 import { createForward } from './forwarding/forward.ts';
+import type { OpenOptions } from './store/database.ts';
 import { openDatabase } from './store/open-database.ts';
 import type { RootKeys } from './store/data-encryption-key.ts';
 import { createMessageSender } from './notifications/send-message.ts';
@@ -74,9 +75,10 @@ export async function createContext(
     readonly metrics?: Metrics;
     readonly waitToRetry?: Wait | undefined;
     readonly timeouts?: Timeouts | undefined;
+    readonly migrations?: OpenOptions['migrations'];
   },
 ) {
-  const { clock, logger, metrics = NO_METRICS, waitToRetry, timeouts = {} } = options;
+  const { clock, logger, metrics = NO_METRICS, waitToRetry, timeouts = {}, migrations } = options;
   const { baseUrl } = config;
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
   const { egressAllow: allow, connectTo } = config;
@@ -87,6 +89,7 @@ export async function createContext(
     clock,
     logger,
     opener: 'server',
+    migrations,
   });
   const { masterKeys, stores, unitOfWork } = database;
   const links = stores.webhookLinks;

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '@svault/shared';
 import { type Listener, listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import { type ListenAddress, SettingsError } from '@svault/server-kit/settings';
+import { VERSION } from '@svault/server-kit/version';
 import { ensureOwner } from './sign-in/bootstrap.ts';
 import { makeLoginLink } from './sign-in/login-link.ts';
 import { createApp } from './app.ts';
@@ -12,6 +13,7 @@ import { issuerProblem } from './sign-in/oidc/issuer.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, type Timeouts, createContext } from './context.ts';
 import { type Jobs, startJobs } from './jobs.ts';
+import type { OpenOptions } from './store/database.ts';
 import type { Wait } from './webhook/retrying-client.ts';
 import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
 
@@ -43,6 +45,8 @@ export interface ServeOptions {
   readonly drain?: (ms: number) => Promise<unknown>;
   /** Runs a background job repeatedly. */
   readonly startJob?: StartJob | undefined;
+  /** In place of the program's own: those of another version of it. */
+  readonly migrations?: OpenOptions['migrations'];
   /** Where the built console is. */
   readonly consoleFolder?: string | undefined;
 }
@@ -58,7 +62,7 @@ export async function startControlPlane(
   config: ControlPlaneConfig,
   options: ServeOptions = {},
 ): Promise<RunningControlPlane> {
-  const { clock = systemClock, waitToRetry, timeouts, drain = delay, startJob } = options;
+  const { clock = systemClock, waitToRetry, timeouts, drain = delay, startJob, migrations } = options;
   const logger =
     options.logger ??
     createLogger({ name: 'control-plane', level: config.logLevel, format: config.logFormat });
@@ -76,7 +80,9 @@ export async function startControlPlane(
   try {
     const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
     undo.push(() => metricsListener?.close(METRICS_GRACE_MS));
-    const context = await createContext(config, { clock, logger, metrics, waitToRetry, timeouts });
+    const context = await createContext(config, {
+      ...{ clock, logger, metrics, waitToRetry, timeouts, migrations },
+    });
     undo.push(() => context.close());
     await checkIssuer(context);
     const { signal } = leaving;
@@ -160,7 +166,13 @@ async function bootstrap({ config, clock, unitOfWork }: Context): Promise<string
 
 function logStartup({ config, logger }: Context, url: string): void {
   logger.info(
-    { url, baseUrl: config.baseUrl, egressAllow: config.egressAllow, connectTo: config.connectTo },
+    {
+      version: VERSION,
+      url,
+      baseUrl: config.baseUrl,
+      egressAllow: config.egressAllow,
+      connectTo: config.connectTo,
+    },
     'control plane serves',
   );
 }

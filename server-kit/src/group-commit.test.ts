@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGroupCommit } from './group-commit.ts';
-import { type SqliteDatabase, isStorageFailure, openSqlite } from './sqlite.ts';
+import { type Migration, type SqliteDatabase, isStorageFailure, openSqlite } from './sqlite.ts';
 import { StorageFailure } from './storage-failure.ts';
 
-const migrations = [
-  { id: 1, name: 'items', sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, body TEXT) STRICT' },
+const migrations: readonly Migration[] = [
+  {
+    ...{ id: 1, name: 'items', phase: 'expand' },
+    sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, body TEXT) STRICT',
+  },
 ];
 let dir: string;
 let db: SqliteDatabase;

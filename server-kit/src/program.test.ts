@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { VERSION } from './version.ts';
 
 const script = `
   const { runProgram } = await import(${JSON.stringify(new URL('./program.ts', import.meta.url).href)});
@@ -32,6 +33,9 @@ describe('runProgram', () => {
     expect(run().stdout).toBe('serving\n');
     expect(run('audit', 'verify').stdout).toBe('verified\n');
     expect(run('backup', 'f').stdout).toBe('copied f\n');
+  });
+  it('prints its name and version', () => {
+    expect(run('--version')).toEqual({ status: 0, stdout: `prog ${VERSION}\n`, stderr: '' });
   });
   it('exits 2 with the usage for wrong arguments', () => {
     for (const args of [['nonsense'], ['backup'], ['serve', 'more'], ['audit']]) {

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { type Clock, systemClock } from '@svault/shared';
 import { SettingsError } from './settings.ts';
 import { scrub } from './scrub.ts';
+import { VERSION } from './version.ts';
 
 /** What a program finds around it. */
 export interface Surroundings {
@@ -69,6 +70,10 @@ export async function runWithin(
     out(usage(program));
     return 0;
   }
+  if (argv[0] === '--version') {
+    out(`${program.name} ${VERSION}\n`);
+    return 0;
+  }
   const name = argv.length === 0 ? program.fallback : matchName(program, argv);
   const subcommand = name === undefined ? undefined : program.subcommands[name];
   const operands = name === undefined ? [] : argv.slice(argv.length === 0 ? 0 : name.split(' ').length);
@@ -107,5 +112,5 @@ function usage(program: Program): string {
   const rows = Object.entries(program.subcommands).map(([name, { usage: operands = '', summary }]) => {
     return `  ${`${name} ${operands}`.padEnd(28)} ${summary}${name === program.fallback ? ' (default)' : ''}\n`;
   });
-  return `Usage: ${program.name} [SUBCOMMAND]\n\n${rows.join('')}`;
+  return `Usage: ${program.name} [SUBCOMMAND|--version]\n\n${rows.join('')}`;
 }

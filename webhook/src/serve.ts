@@ -4,6 +4,7 @@ import { type Listener, listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import { type Meters, NO_METERS } from '@svault/server-kit/meters';
 import type { ListenAddress } from '@svault/server-kit/settings';
+import { VERSION } from '@svault/server-kit/version';
 import { type Clock, formatTime, systemClock } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
@@ -131,7 +132,7 @@ export async function startWebhook(
     });
     const printedToken = await firstSetupToken({ ...context, ...config });
     const { webhookUrl, egressAllow } = config;
-    logger.info({ url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
+    logger.info({ version: VERSION, url: listener.url, webhookUrl, egressAllow }, 'the webhook listens');
     const { restoredAtMs } = context;
     const untilMs = restoredAtMs === undefined ? 0 : acceptsAgainMs(restoredAtMs);
     if (clock.now() < untilMs)

@@ -9,6 +9,7 @@ import { startControlPlane } from '../serve.ts';
 import { makeLoginLink } from '../sign-in/login-link.ts';
 import { rewrapDataKey } from '../store/data-encryption-key.ts';
 import { backup, restoreBackup } from './backup.ts';
+import { MIGRATE_COMMANDS } from './migrate.ts';
 import { withDatabase } from './with-database.ts';
 
 const serve: Subcommand = {
@@ -89,6 +90,7 @@ export const CONTROL_PLANE: Program = {
     serve,
     'owner-link': ownerLink,
     'rotate-master-key': rotateMasterKey,
+    ...MIGRATE_COMMANDS,
     backup,
     'restore-backup': restoreBackup,
     'audit verify': auditVerify,

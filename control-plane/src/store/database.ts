@@ -7,6 +7,7 @@ import type { AuditCommit } from '../audit/audit-writer.ts';
 import type { LeaderLease } from '../core/background-job.ts';
 import type { Stores, UnitOfWork } from '../core/stores.ts';
 import type { SharedOutages } from '../core/shared-outages.ts';
+import type { SchemaMigration } from './migrations/schema-migration.ts';
 import type { Schema } from './schema.ts';
 
 /** An open database of either kind. */
@@ -34,6 +35,8 @@ export interface OpenOptions {
   readonly logger: Logger;
   /** A `server` creates a missing database; a `tool` works on an existing one, also while a server does. */
   readonly opener: 'server' | 'tool';
+  /** In place of the program's own: in tests, those of another version of it. */
+  readonly migrations?: readonly SchemaMigration[] | undefined;
 }
 
 /** There is no database at the address of the settings. */

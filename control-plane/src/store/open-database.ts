@@ -1,3 +1,5 @@
+import type { AppliedStep } from '@svault/server-kit/schema-steps';
+import { readAppliedSteps } from '@svault/server-kit/sqlite';
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Database, OpenOptions } from './database.ts';
 import type { RootKeys } from './data-encryption-key.ts';
@@ -18,10 +20,23 @@ export async function openDatabase(
   if (address.kind === 'sqlite') return openSqliteDatabase(address.path, rootKeys, options);
   // Loaded only where it is used: it makes the start on SQLite slower.
   const { openPostgresDatabase } = await import('./postgres/postgres-database.ts');
-  return openPostgresDatabase(address.url, rootKeys, options).catch((error: unknown) => {
-    if (!(error instanceof StorageFailure)) throw error;
-    throw new StorageFailure(`the database that SV_DATABASE_URL names cannot be used: ${error.message}`, {
-      cause: error,
-    });
+  return openPostgresDatabase(address.url, rootKeys, options).catch(namingSetting);
+}
+
+/**
+ * Reads which steps of the schema a database has, and changes nothing; none where there is no database yet.
+ *
+ * @throws StorageFailure
+ */
+export async function readSchema(address: DatabaseAddress): Promise<readonly AppliedStep[]> {
+  if (address.kind === 'sqlite') return readAppliedSteps(address.path) ?? [];
+  const { readPostgresSchema } = await import('./postgres/prepare.ts');
+  return readPostgresSchema(address.url).catch(namingSetting);
+}
+
+function namingSetting(error: unknown): never {
+  if (!(error instanceof StorageFailure)) throw error;
+  throw new StorageFailure(`the database that SV_DATABASE_URL names cannot be used: ${error.message}`, {
+    cause: error,
   });
 }

@@ -29,7 +29,7 @@ type TimeText = string;
  * makes each read 10 to 20 % slower.
  */
 export interface Schema {
-  schema_migrations: { id: number; name: string };
+  schema_migrations: { id: number; name: string; compatible_from: number | null; applied_by: string | null };
   /** `wrapped` is base64url. */
   sealing_keys: { id: number; wrapped: string };
 

@@ -137,7 +137,10 @@ export interface ManagementService {
 export async function serveOn(
   place: Place,
   clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z')),
-  more: Pick<ServeOptions, 'waitToRetry' | 'startJob' | 'timeouts' | 'drain' | 'consoleFolder'> = {},
+  more: Pick<
+    ServeOptions,
+    'waitToRetry' | 'startJob' | 'timeouts' | 'drain' | 'consoleFolder' | 'migrations'
+  > = {},
 ) {
   const config = controlPlaneConfig(place.env);
   const running = await startControlPlane(config, {

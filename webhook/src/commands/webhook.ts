@@ -9,6 +9,7 @@ import { makeRegistration } from '../binding/registration-link.ts';
 import { webhookConfig } from '../config/config.ts';
 import { startWebhook } from '../serve.ts';
 import { APPROVAL_COMMANDS } from './approvals.ts';
+import { MIGRATE_COMMANDS } from './migrate.ts';
 import { restoreBackupCommand } from './restore-backup.ts';
 import { rotateMasterKeyCommand } from './rotate-master-key.ts';
 import { withVault } from './with-vault.ts';
@@ -123,6 +124,7 @@ export const WEBHOOK: Program = {
     'unseal-bind': unsealBind,
     ...APPROVAL_COMMANDS,
     'rotate-master-key': rotateMasterKeyCommand,
+    ...MIGRATE_COMMANDS,
     backup,
     'restore-backup': restoreBackupCommand,
     restore,

@@ -1,8 +1,5 @@
 import type { Capability } from '@svault/shared/schemas';
 
-/** A test compares it with package.json. */
-export const PROGRAM_VERSION = '0.1.0';
-
 /** PROTOCOL.md section 5.2: the capabilities that the exchange and the signed health check report. */
 export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'storage',

@@ -1,10 +1,11 @@
 import type { RequestHandler } from 'express';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { respondJson } from '@svault/server-kit/respond';
+import { VERSION } from '@svault/server-kit/version';
 import { type Clock, formatTime } from '@svault/shared';
 import type { SignedHealth } from '@svault/shared/schemas';
 import type { BindingReader } from '../binding/binding.ts';
-import { CLAIMED_CAPABILITIES, PROGRAM_VERSION } from '../config/program.ts';
+import { CLAIMED_CAPABILITIES } from '../config/program.ts';
 import { ApiError } from '../errors.ts';
 import type { RequestReceiver } from '../http/authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from '../http/body.ts';
@@ -48,7 +49,8 @@ export function createHealthRoute(deps: {
     const health: SignedHealth = {
       status: 'ok',
       protocol: 'v1',
-      version: PROGRAM_VERSION,
+      // With the program's name, since other authors' webhooks have versions of their own.
+      version: `svault/${VERSION}`,
       webhookId: binding.webhookId,
       capabilities: [...CLAIMED_CAPABILITIES],
       time: formatTime(deps.clock.now()),

@@ -1,17 +1,15 @@
+import type { Step } from '@svault/server-kit/schema-steps';
 import type { Kysely } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { DatabaseAddress } from '../../core/database-address.ts';
 
 export type DatabaseKind = DatabaseAddress['kind'];
 
-/** One step of the schema, in Kysely's builder so that it runs on SQLite and PostgreSQL alike. */
-export interface SchemaMigration {
-  /** Ascending and never reused. */
-  readonly id: number;
-  readonly name: string;
+/** One step of the schema, in Kysely's builder so that it runs on SQLite and PostgreSQL alike. Released ones do not change. */
+export type SchemaMigration = Step & {
   /** @param kind for what only one of the two needs */
   up(db: Kysely<Schema>, kind: DatabaseKind): Promise<void>;
-}
+};
 
 export const createIndex = (
   db: Kysely<Schema>,

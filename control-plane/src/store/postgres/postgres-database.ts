@@ -48,10 +48,10 @@ const IN_ORDER = { enable_bitmapscan: 'off' };
 export async function openPostgresDatabase(
   url: Secret,
   rootKeys: RootKeys,
-  { clock, logger, opener }: OpenOptions,
+  { clock, logger, opener, migrations }: OpenOptions,
 ): Promise<Database> {
   await aeadReady();
-  const masterKeys = await preparePostgres(url, rootKeys, { logger, opener });
+  const masterKeys = await preparePostgres(url, rootKeys, { logger, opener, migrations });
   const common = { url, timeouts: TIMEOUTS, logger };
   const credentials = createPostgresPool({ ...common, maxConnections: FOR_CREDENTIALS, session: BY_INDEX });
   const management = createPostgresPool({ ...common, maxConnections: FOR_MANAGEMENT, session: IN_ORDER });

@@ -43,6 +43,12 @@ export function connectionEnded(error: unknown): boolean {
   );
 }
 
+/** Whether another transaction held a lock for longer than this one waits. */
+export function isLockTimeout(error: unknown): boolean {
+  const cause = error instanceof StorageFailure ? error.cause : error;
+  return cause instanceof pg.DatabaseError && cause.code === '55P03';
+}
+
 /** Whether work failed by a conflict and is worth running again. */
 export function isConflict(error: unknown): boolean {
   const cause = error instanceof StorageFailure ? error.cause : error;

@@ -1,9 +1,12 @@
-import type { Logger } from '@svault/server-kit/logger';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Logger, silentLogger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
+import type { AppliedStep } from '@svault/server-kit/schema-steps';
 import type { Secret } from '@svault/shared';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { NoDatabase, type OpenOptions } from '../database.ts';
-import { migrate } from '../migrations/migrate.ts';
+import { appliedSteps, migrate } from '../migrations/migrate.ts';
+import { isLockTimeout } from './postgres-errors.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import type { Schema } from '../schema.ts';
 import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
@@ -14,6 +17,9 @@ const PREPARATION_LOCK = 7_385_217;
 
 /** No limit for statements: an index over a large table needs minutes. */
 const TIMEOUTS = { connectMs: 5_000, statementMs: 0, lockMs: 60_000 };
+
+const LOCK_TRIES = 300;
+const LOCK_PAUSE_MS = 2_000;
 
 /** PostgreSQL 13 is out of support. */
 const MIN_VERSION = 140_000;
@@ -34,26 +40,51 @@ class UnsuitableServer extends Error {
 export async function preparePostgres(
   url: Secret,
   rootKeys: RootKeys,
-  { logger, opener }: { readonly logger: Logger; readonly opener: OpenOptions['opener'] },
+  { logger, opener, migrations }: Omit<OpenOptions, 'clock'>,
 ): Promise<MasterKeys> {
+  return onOneConnection(url, logger, async (db) => {
+    await checkServer(db);
+    await sql`SELECT pg_advisory_lock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
+    if (opener === 'tool' && !(await hasKeyTable(db))) throw new NoDatabase(placeOf(url));
+    const known = (await hasKeyTable(db)) ? await openDataKey(db, rootKeys) : undefined;
+    await migrate(db, 'postgres', { migrations, waitForLocks: createLockWait(logger) });
+    return known ?? (await createDataKey(db, rootKeys));
+  });
+}
+
+/** Which steps of the schema a database has; none where it has no schema. @throws StorageFailure, UnsuitableServer */
+export const readPostgresSchema = (url: Secret): Promise<readonly AppliedStep[]> =>
+  onOneConnection(url, silentLogger, async (db) => {
+    await checkServer(db);
+    return appliedSteps(db, 'postgres');
+  });
+
+/** Its locks end with the connection. */
+async function onOneConnection<T>(
+  url: Secret,
+  logger: Logger,
+  work: (db: Kysely<Schema>) => Promise<T>,
+): Promise<T> {
   const pool = createPostgresPool({ url, maxConnections: 1, timeouts: TIMEOUTS, logger });
   const kysely = new Kysely<Schema>({
     dialect: new PostgresDialect({ pool: pool.forKysely }),
     plugins: [textInByteOrder],
   });
   try {
-    return await kysely.connection().execute(async (db) => {
-      await checkServer(db);
-      await sql`SELECT pg_advisory_lock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
-      if (opener === 'tool' && !(await hasKeyTable(db))) throw new NoDatabase(placeOf(url));
-      const known = (await hasKeyTable(db)) ? await openDataKey(db, rootKeys) : undefined;
-      await migrate(db, 'postgres');
-      return known ?? (await createDataKey(db, rootKeys));
-    });
+    return await kysely.connection().execute(work);
   } finally {
-    // The lock ends with the connection.
     await kysely.destroy();
   }
+}
+
+/** Tries again for as long as a backup may take: `pg_dump` has every table locked against changes of the schema. */
+function createLockWait(logger: Logger): (error: unknown) => Promise<void> {
+  let left = LOCK_TRIES;
+  return async (error) => {
+    if (!isLockTimeout(error) || --left === 0) throw error;
+    logger.warn('a migration waits for a transaction that has its tables locked, such as a backup');
+    await delay(LOCK_PAUSE_MS);
+  };
 }
 
 async function checkServer(db: Kysely<Schema>): Promise<void> {

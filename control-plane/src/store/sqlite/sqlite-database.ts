@@ -35,7 +35,7 @@ export interface OpenSqlite extends Database {
 export async function openSqliteDatabase(
   path: string,
   rootKeys: RootKeys,
-  { clock, logger, opener }: OpenOptions,
+  { clock, logger, opener, migrations }: OpenOptions,
 ): Promise<OpenSqlite> {
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
@@ -57,7 +57,7 @@ export async function openSqliteDatabase(
     undo.push(() => groupCommit.close());
     const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite, groupCommit) });
     undo.push(() => kysely.destroy());
-    const masterKeys = await prepare(kysely, rootKeys);
+    const masterKeys = await prepare(kysely, rootKeys, migrations);
     if (opener === 'server') {
       emptyLog(sqlite);
       const checkpoints = startCheckpoints(path);
@@ -87,10 +87,14 @@ export async function openSqliteDatabase(
   }
 }
 
-async function prepare(kysely: Kysely<Schema>, rootKeys: RootKeys): Promise<MasterKeys> {
+async function prepare(
+  kysely: Kysely<Schema>,
+  rootKeys: RootKeys,
+  migrations: OpenOptions['migrations'],
+): Promise<MasterKeys> {
   const tables = await kysely.introspection.getTables();
   const hasKey = tables.some(({ name }) => name === 'sealing_keys');
   const known = hasKey ? await openDataKey(kysely, rootKeys) : undefined;
-  await migrate(kysely, 'sqlite');
+  await migrate(kysely, 'sqlite', { migrations });
   return known ?? createDataKey(kysely, rootKeys);
 }
