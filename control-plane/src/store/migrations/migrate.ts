@@ -10,8 +10,11 @@ import { MIGRATIONS } from './migrations.ts';
 import type { DatabaseKind, SchemaMigration } from './schema-migration.ts';
 import type { Schema } from '../schema.ts';
 
-/** How long a step on PostgreSQL waits for a lock before it tries again: other processes' statements queue up behind it. */
-const LOCK_TIMEOUT = '1s';
+/**
+ * How long a step on PostgreSQL waits for a lock before it tries again. Statements of other processes queue up behind it; and
+ * it is less than `deadlock_timeout`, so that of two that wait for each other the step gives up, and not a request.
+ */
+const LOCK_TIMEOUT = '500ms';
 
 export interface MigrateOptions {
   /** Waits between two tries of a step whose tables others have locked. Absent: a step is tried once. */
