@@ -57,6 +57,7 @@ test('doctor finds nothing wrong with a pair that works, and says what it looked
       ['login', 'ok'],
       ['vault', 'ok'],
       ['binding', 'ok'],
+      ['versions', 'ok'],
       ['webhook', 'ok'],
       ['clock of webhook', 'ok'],
       ['certificate of webhook', 'skipped'],

@@ -29,6 +29,7 @@ export const webhookSchema = z.looseObject({
   keyId: z.string().optional(),
   rotationPending: z.boolean().optional(),
   version: z.string().optional(),
+  controlPlaneVersion: z.string().optional(),
   log: z
     .looseObject({ newest: z.number(), acknowledged: z.number(), behindSince: z.string().nullable() })
     .optional(),
@@ -61,6 +62,7 @@ export const webhookShape: Shape<WebhookView> = {
           : `${log.acknowledged} of ${log.newest}${log.behindSince === null ? '' : `, behind since ${time(log.behindSince)}`}`,
     },
     { title: 'version', of: ({ version = '' }) => version },
+    { title: 'control plane', of: ({ controlPlaneVersion = '' }) => controlPlaneVersion },
     { title: 'bound', of: ({ boundAt }, { time }) => time(boundAt) },
     { title: 'id', of: ({ webhookId = '' }) => webhookId },
     {

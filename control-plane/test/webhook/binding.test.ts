@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
 import { sha256, toBase64url, toHex } from '@svault/shared';
+import { VERSION } from '@svault/server-kit/version';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { tracesOf } from '@svault/test-kit/secret-forms';
 import type { Fault } from '../support/faulty-webhook.ts';
@@ -34,7 +35,10 @@ describe('POST /api/webhook/bind', () => {
     service.admin('POST', '/api/webhook/bind', { body: { ...service.webhook.offer(), ...change } });
 
   const expectNothingStored = async (): Promise<void> =>
-    expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
+    expect((await service.admin('GET', '/api/webhook')).json).toEqual({
+      bound: false,
+      controlPlaneVersion: VERSION,
+    });
 
   it('exchanges the code, calls the webhook under the new key, and stores the key wrapped', async () => {
     service.webhook.served.length = 0;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 import { hostname } from 'node:os';
+import { VERSION } from '@svault/server-kit/version';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type LinkedService, startLinkedService } from '../support/linked-service.ts';
 import {
@@ -112,7 +113,10 @@ describe('without an entry in SV_EGRESS_ALLOW', () => {
   test.each(REJECTED)('the webhook address %j is rejected', async (address) => {
     const { status, json } = await bind(at(address));
     expect([status, json.code, json.issues[0].path]).toEqual([422, 'INVALID_ARGUMENT', 'webhookUrl']);
-    expect((await service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
+    expect((await service.admin('GET', '/api/webhook')).json).toEqual({
+      bound: false,
+      controlPlaneVersion: VERSION,
+    });
   });
 
   test.each(['localhost.', 'ip6-localhost', 'localhost.localdomain', hostname()])(

@@ -38,6 +38,7 @@ describe('GET /api/webhook', () => {
       keyId: 'k1',
       rotationPending: false,
       version: expect.stringMatching(/./),
+      controlPlaneVersion: expect.stringMatching(/^\d+\.\d+\.\d+$/),
       log: { newest: expect.any(Number), acknowledged: 0, behindSince: null },
     });
   });

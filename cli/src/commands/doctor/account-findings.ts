@@ -4,7 +4,8 @@ import { Failure } from '../../failure.ts';
 import { safeAddress } from '../../http/service-address.ts';
 import type { Invocation } from '../../invocation.ts';
 import { plainLine } from '../../output/plain-line.ts';
-import { webhookSchema } from '../../webhook-direct/webhook-view.ts';
+import { type WebhookView, webhookSchema } from '../../webhook-direct/webhook-view.ts';
+import { compareVersions } from '../webhook/support-window.ts';
 import { type Finding, ok, problem, skipped, warning } from './finding.ts';
 import { reachFindings } from './reach.ts';
 
@@ -78,15 +79,11 @@ async function overviewFindings(client: ApiClient): Promise<readonly Finding[]> 
 
 async function webhookFindings(invocation: Invocation, client: ApiClient): Promise<readonly Finding[]> {
   const reached: Finding[] = [];
+  const versions: Finding[] = [];
   const binding = await asked('binding', async () => {
-    const {
-      bound,
-      url,
-      reachable,
-      problem: wrong,
-      rotationPending,
-      setAside,
-    } = await client.read('/api/webhook', webhookSchema);
+    const webhook = await client.read('/api/webhook', webhookSchema);
+    const { bound, url, reachable, problem: wrong, rotationPending, setAside } = webhook;
+    versions.push(versionsFinding(webhook));
     if (!bound)
       return problem(
         'binding',
@@ -120,7 +117,14 @@ async function webhookFindings(invocation: Invocation, client: ApiClient): Promi
       ? warning('binding', 'a new key is being agreed upon', 'svault webhook rotate-secret ends it')
       : ok('binding', 'the webhook answers calls that are signed with the shared key');
   });
-  return [binding, ...reached];
+  return [binding, ...versions, ...reached];
+}
+
+function versionsFinding(webhook: WebhookView): Finding {
+  const { found, toUpgrade } = compareVersions(webhook);
+  return toUpgrade.length === 0
+    ? ok('versions', found)
+    : warning('versions', `${found}: too far apart`, `upgrade ${toUpgrade.join(', then ')}`);
 }
 
 /** A check whose refusal is a finding itself. */

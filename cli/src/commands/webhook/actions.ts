@@ -9,6 +9,7 @@ import { printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { webhookSchema, webhookShape } from '../../webhook-direct/webhook-view.ts';
 import { requireProject } from '../../webhook-project/project-folder.ts';
+import { compareVersions } from './support-window.ts';
 
 /** `webhook up`: starts a project and waits until all of it is healthy. */
 export const startWebhook: Run<[folder: string]> = async (invocation, [name]) => {
@@ -53,6 +54,9 @@ export const webhookStatus: Run<[]> = async (invocation) => {
       'notFound',
       'no webhook is bound: svault webhook init creates one, svault webhook bind binds it',
     );
+  const { toUpgrade } = compareVersions(webhook);
+  if (toUpgrade.length > 0)
+    say(invocation, `these versions do not support each other: upgrade ${toUpgrade.join(', then ')}`);
   const { problem } = webhook;
   if (webhook.reachable !== true)
     throw unavailable(

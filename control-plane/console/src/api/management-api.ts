@@ -11378,6 +11378,8 @@ export interface operations {
                         rotationPending?: boolean;
                         /** @description Of its program, as it says; absent where it did not answer just now */
                         version?: string;
+                        /** @description Of this control plane */
+                        controlPlaneVersion: string;
                         /** @description How far the webhook's copy of the audit log reaches */
                         log?: {
                             /** @description Number of the newest event of the audit log */
@@ -11589,6 +11591,8 @@ export interface operations {
                         rotationPending?: boolean;
                         /** @description Of its program, as it says; absent where it did not answer just now */
                         version?: string;
+                        /** @description Of this control plane */
+                        controlPlaneVersion: string;
                         /** @description How far the webhook's copy of the audit log reaches */
                         log?: {
                             /** @description Number of the newest event of the audit log */

@@ -1,4 +1,5 @@
 import { bindCodeSchema, hmacHashSchema } from '@svault/shared/schemas';
+import { VERSION } from '@svault/server-kit/version';
 import * as z from 'zod';
 import { eventBy } from '../../core/actor.ts';
 import { notFound } from '../../core/errors.ts';
@@ -47,6 +48,7 @@ const webhookSchema = z.object({
     .string()
     .optional()
     .meta({ description: 'Of its program, as it says; absent where it did not answer just now' }),
+  controlPlaneVersion: z.string().meta({ description: 'Of this control plane' }),
   log: z
     .object({
       newest: z.int().meta({ description: 'Number of the newest event of the audit log' }),
@@ -101,6 +103,7 @@ function toWebhookView(
     keyId: key.id,
     rotationPending: pendingKey !== undefined,
     version,
+    controlPlaneVersion: VERSION,
     log: copy && { ...copy, behindSince: copy.behindSince ?? null },
     setAside,
   };
@@ -131,7 +134,7 @@ export function createWebhookRoutes({
       response: { status: 200, schema: webhookSchema },
       handle: async ({ actor }) => {
         const link = await stores.webhookLinks.find(actor.vaultId);
-        if (link === undefined) return { bound: false };
+        if (link === undefined) return { bound: false, controlPlaneVersion: VERSION };
         const status = await probeWebhook({ links: stores.webhookLinks, webhook, clock }, link);
         const copy = await readLogCopy(stores.audit, actor.vaultId, clock.now());
         return toWebhookView(status, baseUrl, copy);
