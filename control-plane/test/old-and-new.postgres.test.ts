@@ -152,7 +152,7 @@ describe('an upgrade of several control planes', () => {
   });
 });
 
-test('while a backup has the tables locked, a migration waits without holding up requests, and is applied after it', async () => {
+test('while a backup has the tables locked, a migration waits without holding up requests and starts, and is applied after it', async () => {
   const url = place.env['SV_DATABASE_URL'] ?? '';
   const agent = await stepsOn(old.running.url, old.admin).agent('granted');
   const backup = new pg.Client({ connectionString: url });
@@ -177,6 +177,8 @@ test('while a backup has the tables locked, a migration waits without holding up
   const waits = expect.poll(() => log.text).toContain('a migration waits for a transaction');
   const under = load(old, agent);
   await waits;
+  // One that starts meanwhile does not wait for the backup too.
+  await (await start(EXPAND)).running.close();
   await under.goesOn();
   expect((await under.stop()).unexpected).toEqual([]);
   expect(gist(await agent.get('granted'))).toBe('307');

@@ -43,10 +43,10 @@ export function connectionEnded(error: unknown): boolean {
   );
 }
 
-/** Whether another transaction held a lock for longer than this one waits. */
-export function isLockTimeout(error: unknown): boolean {
+/** Whether another transaction's locks ended this one: it waited too long, or each waited for the other. */
+export function isOfLocks(error: unknown): boolean {
   const cause = error instanceof StorageFailure ? error.cause : error;
-  return cause instanceof pg.DatabaseError && cause.code === '55P03';
+  return cause instanceof pg.DatabaseError && (cause.code === '55P03' || cause.code === '40P01');
 }
 
 /** Whether work failed by a conflict and is worth running again. */

@@ -6,7 +6,7 @@ import type { Secret } from '@svault/shared';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { NoDatabase, type OpenOptions } from '../database.ts';
 import { appliedSteps, migrate } from '../migrations/migrate.ts';
-import { isLockTimeout } from './postgres-errors.ts';
+import { isOfLocks } from './postgres-errors.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import type { Schema } from '../schema.ts';
 import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
@@ -44,10 +44,10 @@ export async function preparePostgres(
 ): Promise<MasterKeys> {
   return onOneConnection(url, logger, async (db) => {
     await checkServer(db);
-    await sql`SELECT pg_advisory_lock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
+    await lockPreparation(db);
     if (opener === 'tool' && !(await hasKeyTable(db))) throw new NoDatabase(placeOf(url));
     const known = (await hasKeyTable(db)) ? await openDataKey(db, rootKeys) : undefined;
-    await migrate(db, 'postgres', { migrations, waitForLocks: createLockWait(logger) });
+    await migrate(db, 'postgres', { migrations, waitForLocks: createLockWait(db, logger) });
     return known ?? (await createDataKey(db, rootKeys));
   });
 }
@@ -77,13 +77,22 @@ async function onOneConnection<T>(
   }
 }
 
-/** Tries again for as long as a backup may take: `pg_dump` has every table locked against changes of the schema. */
-function createLockWait(logger: Logger): (error: unknown) => Promise<void> {
+/** Held by the connection. */
+const lockPreparation = (db: Kysely<Schema>): Promise<unknown> =>
+  sql`SELECT pg_advisory_lock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
+
+/**
+ * Tries again for as long as a backup may take: `pg_dump` has every table locked against changes of the schema. Processes that
+ * start meanwhile prepare in between.
+ */
+function createLockWait(db: Kysely<Schema>, logger: Logger): (error: unknown) => Promise<void> {
   let left = LOCK_TRIES;
   return async (error) => {
-    if (!isLockTimeout(error) || --left === 0) throw error;
+    if (!isOfLocks(error) || --left === 0) throw error;
     logger.warn('a migration waits for a transaction that has its tables locked, such as a backup');
+    await sql`SELECT pg_advisory_unlock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
     await delay(LOCK_PAUSE_MS);
+    await lockPreparation(db);
   };
 }
 
