@@ -226,3 +226,19 @@ test('doctor looks at the newest backup of each program, and at no other file', 
   });
   expect(await findingsOf(people.admin, '--backups', join(folder, 'gone'))).toMatchObject({ code: 8 });
 });
+
+test('doctor and webhook status say what to upgrade first where versions are too far apart', async () => {
+  const webhook = { bound: true, reachable: true, controlPlaneVersion: '7.3.0', version: 'svault/7.1.9' };
+  const { url } = await fakeServer(({ path }) => ({
+    body: path === '/api/webhook' ? webhook : { status: 'ok', email: 'owner@example.org', role: 'admin' },
+  }));
+  const owner = ownerAt(url);
+  const { findings } = await findingsOf(owner);
+  expect(findings['versions']).toMatchObject({
+    state: 'warning',
+    found: matching(/^svault \d\S+, control plane 7\.3\.0, webhook 7\.1\.9: too far apart$/),
+    remedy: 'upgrade the webhook, then svault',
+  });
+  const { code, err } = await owner.svault(['webhook', 'status']);
+  expect([code, err]).toEqual([0, matching(/upgrade the webhook, then svault\n/)]);
+});
