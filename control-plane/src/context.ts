@@ -1,6 +1,7 @@
 import type { Clock } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
 import type { Logger } from '@svault/server-kit/logger';
+import { observeCommitBy } from '@svault/server-kit/meters';
 import { createExpiredGrants } from './access/missing-grant.ts';
 import { createApprovalWaiters } from './access/approval-waiters.ts';
 import { createApprovals } from './access/approvals.ts';
@@ -12,6 +13,7 @@ import { createDenialCounter } from './audit/denial-counter.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { createLimits } from './limits/limits.ts';
 import { startLimiter } from './limits/start-limiter.ts';
+import { createMetering } from './metering.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
 import { createClientDocuments } from './authorization-server/client-metadata-documents.ts';
 import { createPolicyEvaluator } from './policies/evaluate.ts';
@@ -80,6 +82,7 @@ export async function createContext(
 ) {
   const { clock, logger, metrics = NO_METRICS, waitToRetry, timeouts = {}, migrations } = options;
   const { baseUrl } = config;
+  const metering = createMetering(metrics, clock);
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
   const { egressAllow: allow, connectTo } = config;
   const egress = createEgress({ allow, connectTo, answerHead: ANSWER_HEAD });
@@ -90,6 +93,7 @@ export async function createContext(
     logger,
     opener: 'server',
     migrations,
+    observeCommit: metrics === NO_METRICS ? undefined : observeCommitBy(metrics),
   });
   const { masterKeys, stores, unitOfWork } = database;
   const links = stores.webhookLinks;
@@ -127,7 +131,7 @@ export async function createContext(
 
   const keys = createWebhookKeys(masterKeys);
   const status = createOutageTracker(clock);
-  const client = createSignedClient({ egress, clock });
+  const client = metering.client(createSignedClient({ egress, clock }));
   const setAsides = createSetAsides(links, clock);
   const budget = createCallBudget({
     clock,
@@ -158,29 +162,34 @@ export async function createContext(
     learnStates,
     onError: (error) => logger.error({ err: error }, 'a webhook could not be asked what became of approvals'),
   });
-  const pipeline = { limiter, limits, policies, audit, denials, approvals, offlineForSeconds, clock };
-  const access = createAccess({
+  const parts = { limiter, limits, policies, audit, denials, approvals, offlineForSeconds, clock };
+  const pipeline = metering.pipeline(parts);
+  const agentAccess = createAccess({
     ...pipeline,
     sealedApprovals,
     waiters,
-    store: database.accessStore,
+    store: metering.accessStore(database.accessStore),
     expiredGrants: createExpiredGrants(unitOfWork),
-    issueCredentialUrl: tickets.agentCredentialUrl,
+    issueCredentialUrl: metering.tickets(tickets.agentCredentialUrl),
   });
   const sessionIds = createSessionIds(masterKeys.derive('upstream session ids'));
+  const streams = createOpenStreams();
   const proxyAccess = createProxyAccess({
     ...pipeline,
     sessionIds,
     waiters,
-    store: database.proxyAccessStore,
-    streams: createOpenStreams(),
+    store: metering.proxyAccessStore(database.proxyAccessStore),
+    streams,
     bodies: createBodyMemory(),
   });
-  const tokenRefresh = createTokenRefresh({ webhook, stores, masterKeys, limiter, limits, audit, clock });
+  const tokenRefresh = metering.refresh(
+    createTokenRefresh({ webhook, stores, masterKeys, limiter, limits, audit, clock }),
+  );
 
   const proxyConfigs = createProxyConfigDelivery({ stores, unitOfWork, webhook, clock });
   const forward = createForward({
     baseUrl,
+    meterCall: metering.proxyCall,
     sessionIds,
     sealedApprovals,
     waiters,
@@ -202,13 +211,15 @@ export async function createContext(
     config,
     clock,
     logger,
+    metrics,
     database,
     stores,
     unitOfWork,
     masterKeys,
     signInMethods,
-    access,
-    proxyAccess,
+    access: metering.access(agentAccess),
+    proxyAccess: metering.proxyAccess(proxyAccess),
+    streams,
     waiters,
     learnStates,
     ongoingUses: createOngoingUses({ store: database.proxyAccessStore }),

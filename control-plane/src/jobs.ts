@@ -3,7 +3,7 @@ import { createActivityCounting } from './audit/activity-counting.ts';
 import { createAuditRetention } from './audit/retention.ts';
 import { evictUnusedClients } from './authorization-server/clients.ts';
 import type { Context } from './context.ts';
-import { type StartJob, startJob as startByTimer } from './core/background-job.ts';
+import { type StartJob, type Task, startJob as startByTimer } from './core/background-job.ts';
 import { POLL_MS } from './access/approval-waiters.ts';
 import { removeEndedApprovals } from './access/approvals.ts';
 import { createNotificationDelivery } from './notifications/delivery.ts';
@@ -33,11 +33,26 @@ export interface Jobs {
  * @param startJob by timers unless given
  */
 export function startJobs(context: Context, startJob: StartJob = startByTimer): Jobs {
-  const { config, clock, database, denials, logger, status, stores, unitOfWork, webhook } = context;
+  const { config, clock, database, denials, logger, metrics, status, stores, unitOfWork, webhook } = context;
   const { audit: log, webhookLinks: links } = stores;
   const { leaderLease, outages } = database;
   const { auditRetentionDays: days } = config;
-  const holdsLease = (): Promise<boolean> => leaderLease.acquire();
+  const holdsLease = async (): Promise<boolean> => {
+    const isLeader = await leaderLease.acquire();
+    metrics.leader({}, isLeader ? 1 : 0);
+    return isLeader;
+  };
+  /** Counts the runs of a job. */
+  const metered = (task: Task, work: () => Promise<void>) => async (): Promise<void> => {
+    try {
+      await work();
+      metrics.taskSuccess({ task }, clock.now() / 1000);
+      metrics.taskRuns({ task, outcome: 'succeeded' });
+    } catch (error) {
+      metrics.taskRuns({ task, outcome: 'failed' });
+      throw error;
+    }
+  };
   const refreshScheduler = createRefreshScheduler({ ...context, holdsLease, random: Math.random });
   const prober = createOutageProber({ ...context, tracker: status, outages, links });
   // On PostgreSQL an event is on the disk once it is committed, so no call is sent before.
@@ -54,12 +69,18 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const counting = createActivityCounting({ ...context, auditRetentionDays: days });
 
   /** @param pauseMs between two runs */
-  const each = (name: string, pauseMs: number, work: () => Promise<void>) =>
-    startJob(name, work, { pauseMs, logger });
-  const once = (name: string, pauseMs: number, work: () => Promise<void>) =>
-    each(name, pauseMs, async () => {
-      if (await holdsLease()) await work();
-    });
+  const each = (name: Task, pauseMs: number, work: () => Promise<void>) =>
+    startJob(name, metered(name, work), { pauseMs, logger });
+  const once = (name: Task, pauseMs: number, work: () => Promise<void>) => {
+    const run = metered(name, work);
+    return startJob(
+      name,
+      async () => {
+        if (await holdsLease()) await run();
+      },
+      { pauseMs, logger },
+    );
+  };
   const jobs = [
     each('denial counts', 5_000, () => denials.flush()),
     each('withdrawn uses', 1_000, context.ongoingUses.endWithdrawn),

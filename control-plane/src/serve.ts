@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '@svault/shared';
-import { type Listener, listen } from '@svault/server-kit/listener';
+import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import { type ListenAddress, SettingsError } from '@svault/server-kit/settings';
 import { VERSION } from '@svault/server-kit/version';
@@ -15,7 +15,9 @@ import { type Context, type Timeouts, createContext } from './context.ts';
 import { type Jobs, startJobs } from './jobs.ts';
 import type { OpenOptions } from './store/database.ts';
 import type { Wait } from './webhook/retrying-client.ts';
-import { type Metrics, NO_METRICS, createMetrics } from './metrics.ts';
+import { meterResponses } from '@svault/server-kit/metered-responses';
+import { NO_METRICS, createMetrics, endpointOf } from './metrics.ts';
+import { startReadings } from './readings.ts';
 
 /** An interrupted read of the metrics can be repeated. */
 const METRICS_GRACE_MS = 500;
@@ -78,7 +80,7 @@ export async function startControlPlane(
     await giveBack();
   };
   try {
-    const { metrics = NO_METRICS, listener: metricsListener } = await startMetrics(config.metricsListen);
+    const { metrics, listener: metricsListener } = await startMetrics(config.metricsListen);
     undo.push(() => metricsListener?.close(METRICS_GRACE_MS));
     const context = await createContext(config, {
       ...{ clock, logger, metrics, waitToRetry, timeouts, migrations },
@@ -87,7 +89,8 @@ export async function startControlPlane(
     await checkIssuer(context);
     const { signal } = leaving;
     const { listener: app } = createApp(context, { leaving: signal, consoleFolder: options.consoleFolder });
-    const gate = closedGate(app);
+    startReadings(context, () => signal.aborted);
+    const gate = closedGate(metrics === NO_METRICS ? app : meterResponses(app, { ...metrics, endpointOf }));
     let jobs: Jobs | undefined = undefined;
     undo.push(() => jobs?.stop());
     const listener = await listen(gate.handler, {
@@ -125,16 +128,14 @@ function closedGate(app: RequestListener): { readonly handler: RequestListener; 
 }
 
 /** Loaded only where metrics are asked for. */
-async function startMetrics(
-  address: ListenAddress | undefined,
-): Promise<{ readonly listener?: Listener; readonly metrics?: Metrics }> {
-  if (address === undefined) return {};
+async function startMetrics(address: ListenAddress | undefined) {
+  if (address === undefined) return { metrics: NO_METRICS };
   const {
     createMetrics: createRegistry,
     metersOf,
     serveMetrics,
   } = await import('@svault/server-kit/metrics');
-  const registry = createRegistry('control-plane');
+  const registry = createRegistry();
   const metrics = createMetrics(metersOf(registry));
   return { listener: await serveMetrics(registry, address), metrics };
 }

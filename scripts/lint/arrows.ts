@@ -48,7 +48,7 @@ export interface Arrow {
 /** Folder of `control-plane/src` → folders and files of it that its files may import, itself aside. */
 export const CONTROL_PLANE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  limits: ['core', 'metrics.ts'],
+  limits: ['core'],
   policies: ['core', 'limits'],
   audit: ['core'],
   'sign-in': ['core', 'audit'],
@@ -87,8 +87,11 @@ export const CONTROL_PLANE_ARROWS: Readonly<Record<string, readonly string[]>> =
   config: ['core', 'limits'],
 };
 
+/** Files of `control-plane/src` that every folder may import. */
+const CONTROL_PLANE_ROOT = ['metrics.ts'];
+
 /** Files of `webhook/src` that every folder may import. */
-const WEBHOOK_ROOT = ['errors.ts', 'sliding-window.ts'];
+const WEBHOOK_ROOT = ['errors.ts', 'metrics.ts', 'sliding-window.ts'];
 
 /** Folder of `webhook/src` → folders of it that its files may import, itself aside. */
 export const WEBHOOK_ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -169,7 +172,7 @@ const IN_A_PROGRAM = /^(shared\/src\/(?!egress\/)|(server-kit|webhook|control-pl
 
 export const ARROWS: readonly Arrow[] = [
   ...arrowsOf('webhook', WEBHOOK_ARROWS, WEBHOOK_ROOT),
-  ...arrowsOf('control-plane', CONTROL_PLANE_ARROWS),
+  ...arrowsOf('control-plane', CONTROL_PLANE_ARROWS, CONTROL_PLANE_ROOT),
   ...arrowsOf('cli', CLI_ARROWS, CLI_ROOT),
   {
     from: /^shared\/src\/(?!egress\/)/,

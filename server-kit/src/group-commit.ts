@@ -2,6 +2,9 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import { type SqliteDatabase, isBusy } from './sqlite.ts';
 import { StorageFailure } from './storage-failure.ts';
 
+/** Called after each commit. @param seconds from its start until it was on the disk */
+export type ObserveCommit = (commit: { readonly writes: number; readonly seconds: number }) => void;
+
 export interface GroupCommit {
   /**
    * Runs `work` in one transaction with all others that arrive in this turn of the event loop, or while the former group
@@ -49,16 +52,18 @@ type Outcome =
  * dropped what it could not write, so only a new start knows what the file holds.
  *
  * @param options.onSyncFailure ends the process, if it is one that serves
+ * @param options.observe for metrics
  * @param options.syncFile instead of the disk's, for tests
  */
 export function createGroupCommit(
   db: SqliteDatabase,
   options: {
     readonly onSyncFailure?: ((failure: StorageFailure) => void) | undefined;
+    readonly observe?: ObserveCommit | undefined;
     readonly syncFile?: (file: number, done: (error: Error | null) => void) => void;
   } = {},
 ): SqliteGroupCommit {
-  const { onSyncFailure, syncFile = fdatasync } = options;
+  const { onSyncFailure, observe, syncFile = fdatasync } = options;
   let queue: Job[] = [];
   let isScheduled = false;
   let syncing: PromiseWithResolvers<void> | undefined;
@@ -82,6 +87,7 @@ export function createGroupCommit(
     const jobs = queue;
     queue = [];
     if (failure !== undefined) return rejectAll(jobs, failure);
+    const startedMs = observe && performance.now();
     let outcomes: readonly Outcome[];
     try {
       outcomes = withoutSync(db, () => commitJobs(jobs));
@@ -89,7 +95,7 @@ export function createGroupCommit(
       return rejectAll(jobs, error);
     }
     if (outcomes.every((outcome) => 'error' in outcome)) return settle(outcomes);
-    sync(outcomes);
+    sync(outcomes, startedMs);
     if (failure !== undefined) return;
     for (const outcome of outcomes) if ('value' in outcome) outcome.job.onCommit?.(outcome.value);
   };
@@ -104,7 +110,7 @@ export function createGroupCommit(
     }
   };
 
-  const sync = (outcomes: readonly Outcome[]): void => {
+  const sync = (outcomes: readonly Outcome[], startedMs: number | undefined): void => {
     let file: number;
     try {
       // Kept open, since the kernel reports a failed write to each open file once.
@@ -119,7 +125,10 @@ export function createGroupCommit(
       syncing = undefined;
       if (isClosed) closeSync(file);
       if (error !== null) fail(error, outcomes);
-      else settle(outcomes);
+      else {
+        if (startedMs !== undefined) observe?.(commitOf(outcomes, startedMs));
+        settle(outcomes);
+      }
       if (failure === undefined) pending.resolve();
       else pending.reject(failure);
       schedule();
@@ -171,6 +180,11 @@ export function createGroupCommit(
     },
   };
 }
+
+const commitOf = ({ length }: readonly Outcome[], startedMs: number): Parameters<ObserveCommit>[0] => ({
+  writes: length,
+  seconds: (performance.now() - startedMs) / 1000,
+});
 
 /** Within it a commit is in SQLite's log and visible, but not on the disk yet. */
 function withoutSync<T>(db: SqliteDatabase, commit: () => T): T {

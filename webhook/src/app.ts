@@ -5,17 +5,19 @@ import { createConcurrencyLimit } from '@svault/server-kit/concurrency-limit';
 import { createCountedLog } from '@svault/server-kit/counted-log';
 import { createDirectRoutes } from '@svault/server-kit/direct-routes';
 import { type RefusalCodes, createRefusalReader, errorHandler } from '@svault/server-kit/error-handler';
-import type { Meters } from '@svault/server-kit/meters';
+import { meterResponses } from '@svault/server-kit/metered-responses';
 import { apiHeaderList, apiHeaders } from '@svault/server-kit/security-headers';
 import type { Context } from './context.ts';
 import { createDeliver } from './delivery/deliver.ts';
-import { countAnswers, createStrayCredentialCounter } from './http/metrics.ts';
+import { createStrayCredentialCounter } from './http/stray-credentials.ts';
 import { createRequestAuthentication } from './http/authenticate-request.ts';
 import { createTicketAuthenticator } from './http/authenticate-ticket.ts';
 import { ApiError } from './errors.ts';
 import { createPages } from './http/pages.ts';
 import { stripPrefix } from './http/signed-message.ts';
+import { NO_METRICS, endpointOf } from './metrics.ts';
 import { createForward } from './proxy/forward.ts';
+import { meterForward } from './proxy/metered-forward.ts';
 import { createCallThroughProxy } from './proxy/proxied-call.ts';
 import { createApprovalPageRoutes } from './routes/approval-pages.ts';
 import { createApprovalRoutes } from './routes/approvals.ts';
@@ -49,12 +51,8 @@ const MAX_OPEN_STREAMS = 256;
  *
  * @param leaving aborted when the program is about to stop
  */
-export function createApp(
-  context: Context,
-  meters: Pick<Meters, 'counter'>,
-  leaving?: AbortSignal,
-): RequestListener {
-  const { config, clock, logger, refreshing } = context;
+export function createApp(context: Context, leaving?: AbortSignal): RequestListener {
+  const { config, clock, logger, metrics, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
   const quota = createWriteQuota(clock);
   // Unauthenticated clients cause these entries, so they are counted and not repeated.
@@ -77,11 +75,11 @@ export function createApp(
   // First, and with headers of their own: agents wait for these two.
   const direct = createDirectRoutes(app);
   const deliver = createDeliver(context);
-  const countStrayCredentials = createStrayCredentialCounter(meters);
+  const countStrayCredentials = createStrayCredentialCounter(metrics.strayCredentials);
   const credential = createCredentialHandler({ tickets, deliver, countStrayCredentials, staticHeaders });
   direct.add('/v1/credential', credential);
 
-  const forward = createForward(context);
+  const forward = meterForward(createForward(context), metrics);
   const openStreams = createConcurrencyLimit(MAX_OPEN_STREAMS);
   const call = createCallThroughProxy({ ...context, forward, openStreams });
   direct.add('/v1/proxy', createProxyHandler({ requests, tickets, call, staticHeaders }));
@@ -116,11 +114,11 @@ export function createApp(
   app.use(errorHandler({ ...REFUSAL_CODES, uniform, warned, logger, sendPage: pages.sendError }));
 
   const toOwnPath = stripPrefix(pathPrefixOf(webhookUrl));
-  const count = countAnswers(meters);
+  const { listener } = direct;
+  const serve = metrics === NO_METRICS ? listener : meterResponses(listener, { ...metrics, endpointOf });
   return (req, res) => {
     toOwnPath(req);
-    count(req, res);
-    direct.listener(req, res);
+    serve(req, res);
   };
 }
 

@@ -2,6 +2,7 @@ import { aeadReady } from '@svault/server-kit/aead';
 import { createDiskProbe } from '@svault/server-kit/disk-probe';
 import { type GroupCommit, type SqliteGroupCommit, createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
+import { observeCommitBy } from '@svault/server-kit/meters';
 import { endAfterFailedSync } from '@svault/server-kit/shutdown';
 import { type SqliteDatabase, emptyLog } from '@svault/server-kit/sqlite';
 import type { Clock } from '@svault/shared';
@@ -21,6 +22,7 @@ import type { WebhookConfig } from './config/config.ts';
 import { CLAIMED_CAPABILITIES } from './config/program.ts';
 import { createCurrentCredentials } from './delivery/current-credential.ts';
 import { type StsEndpoint, stsEndpoint } from './mint/aws-sts.ts';
+import { type Metrics, NO_METRICS } from './metrics.ts';
 import { createMint } from './mint/mint.ts';
 import { createAskedCall } from './proxy/approved-operation.ts';
 import { createProxyConfigs } from './proxy/proxy-configs.ts';
@@ -43,6 +45,7 @@ import { createVault } from './vault/vault.ts';
 interface Surroundings {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
   /** Instead of the machine's resolver, for every outgoing call. */
   readonly resolve?: Resolve;
 }
@@ -79,7 +82,9 @@ export async function openContext(
     releases.push(() => void db.close());
     if (options.serve) emptyLog(db);
     const onSyncFailure = options.serve ? endAfterFailedSync(surroundings.logger) : undefined;
-    const commit = createGroupCommit(db, { onSyncFailure });
+    const { metrics = NO_METRICS } = surroundings;
+    const observe = metrics === NO_METRICS ? undefined : observeCommitBy(metrics);
+    const commit = createGroupCommit(db, { onSyncFailure, observe });
     releases.push(() => commit.close());
     const unlocked = first === undefined ? known : begin(db, commit, surroundings, first);
     const { resolve } = surroundings;
@@ -120,7 +125,7 @@ function begin(
 
 function buildContext(
   config: WebhookConfig,
-  { clock, logger }: Surroundings,
+  { clock, logger, metrics = NO_METRICS }: Surroundings,
   opened: {
     readonly db: SqliteDatabase;
     readonly commit: SqliteGroupCommit;
@@ -135,7 +140,7 @@ function buildContext(
   const keyring = createKeyring({ store: masterKeys, keys: unlocked });
   const auditStore = createAuditStore(db);
   const audit = createAuditLog({ store: auditStore, commit, clock });
-  const base = { commit, audit, clock, logger };
+  const base = { commit, audit, clock, logger, metrics };
 
   const records = createRecordStore(db);
   const marks = createRefreshMarks(db);

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCheckpoints } from '@svault/server-kit/checkpoint';
-import { type Listener, listen } from '@svault/server-kit/listener';
+import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
-import { type Meters, NO_METERS } from '@svault/server-kit/meters';
 import type { ListenAddress } from '@svault/server-kit/settings';
 import { VERSION } from '@svault/server-kit/version';
 import { type Clock, formatTime, systemClock } from '@svault/shared';
@@ -13,6 +12,8 @@ import type { WebhookConfig } from './config/config.ts';
 import { eraseExpiredKeys } from './binding/binding.ts';
 import { checkBinding, firstSetupToken } from './binding/setup-token.ts';
 import { openContext } from './context.ts';
+import { NO_METRICS, createMetrics } from './metrics.ts';
+import { startReadings } from './readings.ts';
 import { forgetExpiredClaims } from './replay/claim-once.ts';
 import { acceptsAgainMs } from './replay/freshness.ts';
 
@@ -66,9 +67,10 @@ export async function startWebhook(
   const { clock = systemClock, resolve, drain = delay } = options;
   const logger =
     options.logger ?? createLogger({ name: 'webhook', level: config.logLevel, format: config.logFormat });
+  const { metrics, serveMetrics } = await loadMetrics(config.metricsListen);
   const context = await openContext(
     config,
-    { clock, logger, ...(resolve !== undefined && { resolve }) },
+    { clock, logger, metrics, ...(resolve !== undefined && { resolve }) },
     { serve: true },
   );
   const { keyring, vault, refreshing, mint } = context;
@@ -116,10 +118,11 @@ export async function startWebhook(
 
     refreshing.resume().catch((error: unknown) => logger.error({ err: error }, 'a background job failed'));
 
-    const { meters, listener: metrics } = await startMetrics(config.metricsListen);
-    stops.push(() => metrics?.close(METRICS_GRACE_MS));
     const { signal } = leaving;
-    const listener = await listen(createApp(context, meters, signal), {
+    startReadings(context, () => signal.aborted);
+    const metricsListener = await serveMetrics?.();
+    stops.push(() => metricsListener?.close(METRICS_GRACE_MS));
+    const listener = await listen(createApp(context, signal), {
       ...config.listen,
       setting: 'SV_WEBHOOK_LISTEN',
       maxHeaderBytes: MAX_HEADER_BYTES,
@@ -140,7 +143,7 @@ export async function startWebhook(
         { until: formatTime(untilMs) },
         'restored from a backup: requests and tickets are refused until deliveries resume',
       );
-    return { url: listener.url, metricsUrl: metrics?.url, firstSetupToken: printedToken, close };
+    return { url: listener.url, metricsUrl: metricsListener?.url, firstSetupToken: printedToken, close };
   } catch (error) {
     await giveBack();
     throw error;
@@ -148,13 +151,14 @@ export async function startWebhook(
 }
 
 /** Loaded only where metrics are asked for. */
-async function startMetrics(
-  address: ListenAddress | undefined,
-): Promise<{ readonly listener?: Listener; readonly meters: Meters }> {
-  if (address === undefined) return { meters: NO_METERS };
-  const { createMetrics, metersOf, serveMetrics } = await import('@svault/server-kit/metrics');
-  const registry = createMetrics('webhook');
-  return { listener: await serveMetrics(registry, address), meters: metersOf(registry) };
+async function loadMetrics(address: ListenAddress | undefined) {
+  if (address === undefined) return { metrics: NO_METRICS };
+  const kit = await import('@svault/server-kit/metrics');
+  const registry = kit.createMetrics();
+  return {
+    metrics: createMetrics(kit.metersOf(registry)),
+    serveMetrics: () => kit.serveMetrics(registry, address),
+  };
 }
 
 /**

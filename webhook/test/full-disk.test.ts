@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Listener, listen } from '@svault/server-kit/listener';
 import { silentLogger } from '@svault/server-kit/logger';
-import { NO_METERS } from '@svault/server-kit/meters';
 import { createApp } from '../src/app.ts';
 import { webhookConfig } from '../src/config/config.ts';
 import { type Context, openContext } from '../src/context.ts';
@@ -18,7 +17,7 @@ describe('a full disk (R21)', () => {
     const { clock } = webhook;
     const context = await openContext(webhookConfig(webhook.env), { clock, logger: silentLogger });
     onTestFinished(() => context.close());
-    const listener = await listen(createApp(context, NO_METERS), {
+    const listener = await listen(createApp(context), {
       host: '127.0.0.1',
       port: 0,
     });

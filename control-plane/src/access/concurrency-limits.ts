@@ -37,6 +37,7 @@ export function createOpenStreams({
         },
       };
     },
+    count: ofAccount.taken,
   };
 }
 

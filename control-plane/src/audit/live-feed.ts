@@ -147,5 +147,6 @@ export function createLiveFeed<T extends { readonly seq: number }>({
         leaveProcess();
       };
     },
+    count: ofProcess.taken,
   };
 }

@@ -1,5 +1,27 @@
 import type { Logger } from '@svault/server-kit/logger';
 
+/** The background jobs, by the names that logs and metrics have. */
+export const TASKS = [
+  'denial counts',
+  'withdrawn uses',
+  'waiting requests',
+  'token refresh',
+  'webhook probes',
+  'ended limits',
+  'audit shipping',
+  'missed uses',
+  'key rotation',
+  'proxy removals',
+  'notifications',
+  'ended approvals',
+  'ended sign-ins',
+  'unused clients',
+  'activity counts',
+  'old activity counts',
+  'audit retention',
+] as const;
+export type Task = (typeof TASKS)[number];
+
 /** Background work. */
 interface BackgroundJob {
   /** Waits for the present run. */

@@ -7,7 +7,7 @@ import type { CredentialRejections } from './credential-rejections.ts';
 import { type Forward, FORWARD_TIMEOUTS, type ForwardTimeouts } from './exchange.ts';
 import { holdUntil } from './held-answer.ts';
 import { createProxyApprovals } from './proxy-approvals.ts';
-import { createProxyCall } from './proxy-call.ts';
+import { type ProxyCall, createProxyCall } from './proxy-call.ts';
 import { createUpstreamResponse, upstreamUrlOf } from './upstream-response.ts';
 import { createSessionForward } from './via-session.ts';
 import { createWebhookForward } from './via-webhook.ts';
@@ -29,13 +29,16 @@ export function createForward(
       readonly baseUrl: string;
       readonly rejections: CredentialRejections;
       readonly sessionIds: SessionIds;
+      /** For metrics. */
+      readonly meterCall?: (call: ProxyCall) => ProxyCall;
     },
 ): Forward {
   const { timeouts = FORWARD_TIMEOUTS, rejections, sessionIds, baseUrl } = options;
+  const call = createProxyCall({ ...options, timeouts });
   const viaWebhook = createWebhookForward({
     ...options,
     approvals: createProxyApprovals(options),
-    call: createProxyCall({ ...options, timeouts }),
+    call: options.meterCall?.(call) ?? call,
   });
   const viaSession = createSessionForward({ ...options, timeouts });
   return async (use, received, take) => {

@@ -79,7 +79,7 @@ function meter(limiter: Limiter, count: Metrics['limiterDecision']): Limiter {
     const record = (verdict: LimiterVerdict): void =>
       verdict.allowed
         ? count({ scope, verdict: 'admitted' })
-        : count({ scope: verdict.scope, verdict: 'refused' });
+        : count({ scope: verdict.scope, verdict: 'denied' });
     if (decided instanceof Promise) void decided.then(record, () => {});
     else record(decided);
     return decided;

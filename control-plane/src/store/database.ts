@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { ObserveCommit } from '@svault/server-kit/group-commit';
 import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
@@ -27,7 +28,28 @@ export interface Database {
   readonly outages: SharedOutages;
   /** Rejects where the database cannot be read, or its disk is full; costs the same for any size of it. */
   answers(): Promise<void>;
+  /** What waits now, of all accounts; for metrics. */
+  queues(): Promise<Queues>;
+  /** Of this process; none on SQLite. */
+  connections(): readonly PoolUse[];
   close(): Promise<void>;
+}
+
+export interface Queues {
+  /** Events that bound webhooks have not acknowledged. */
+  readonly undeliveredEvents: number;
+  /** The time of the oldest of them. */
+  readonly oldestUndeliveredAt: string | undefined;
+  readonly notifications: number;
+  readonly pendingApprovals: number;
+}
+
+export interface PoolUse {
+  readonly pool: 'credentials' | 'management';
+  readonly busy: number;
+  readonly idle: number;
+  /** Statements that wait for a connection. */
+  readonly waiting: number;
 }
 
 export interface OpenOptions {
@@ -37,6 +59,7 @@ export interface OpenOptions {
   readonly opener: 'server' | 'tool';
   /** In place of the program's own: in tests, those of another version of it. */
   readonly migrations?: readonly SchemaMigration[] | undefined;
+  readonly observeCommit?: ObserveCommit | undefined;
 }
 
 /** There is no database at the address of the settings. */

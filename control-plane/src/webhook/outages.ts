@@ -95,6 +95,7 @@ export function createOutageTracker(clock: Clock) {
         if (!known.has(vaultId) && !unpublished.has(vaultId)) offline.delete(vaultId);
     },
     anyOffline: (): boolean => offline.size > 0,
+    offlineCount: (): number => offline.size,
     /** Offline webhooks that `offlineForSeconds` was asked for since the last call. */
     takeRequested: (): readonly Id<'vlt'>[] => take(requested),
     /** Suspects that no probe has been made of; each is returned once. */

@@ -66,7 +66,7 @@ describe.skipIf(REDIS_PROGRAM === undefined)(
           /^svault_limiter_decisions_total\{scope="agent_credentials",verdict="admitted"[^}]*\} 60$/m,
         );
         expect(text).toMatch(
-          /^svault_limiter_decisions_total\{scope="penalty_box",verdict="refused"[^}]*\} 9$/m,
+          /^svault_limiter_decisions_total\{scope="penalty_box",verdict="denied"[^}]*\} 9$/m,
         );
         expect((await admin('GET', '/api/limits/lockouts')).json.items).toHaveLength(1);
 

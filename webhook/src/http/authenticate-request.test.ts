@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '@svault/server-kit/logger';
 import { ManualClock, signRequest } from '@svault/shared';
+import { NO_METRICS } from '../metrics.ts';
 import { createBindingReader } from '../binding/binding.ts';
 import { createRequestAuthentication } from './authenticate-request.ts';
 
@@ -40,6 +41,7 @@ function startFixture(): {
     clock,
     webhookUrl: 'https://hook.test',
     logger: silentLogger,
+    metrics: NO_METRICS,
   });
   return {
     counts,

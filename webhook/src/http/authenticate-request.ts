@@ -14,6 +14,7 @@ import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { type BodyBounds, readBody, rejectByHead } from '@svault/server-kit/raw-body';
 import type { BindingReader } from '../binding/binding.ts';
 import { signatureInvalid } from '../errors.ts';
+import type { Metrics } from '../metrics.ts';
 import type { ClaimOnce, ClaimOutcome, VerifiedRequest } from '../replay/claim-once.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
 import { createSignedMessageReader } from './signed-message.ts';
@@ -39,6 +40,7 @@ export function createRequestAuthentication(deps: {
   readonly clock: Clock;
   readonly webhookUrl: string;
   readonly logger: Pick<CountedLog, 'warn'>;
+  readonly metrics: Pick<Metrics, 'refusedRequests'>;
 }) {
   const { claimOnce, commit } = deps;
   const readMessage = createSignedMessageReader(deps.webhookUrl);
@@ -65,6 +67,7 @@ export function createRequestAuthentication(deps: {
   const refuse = (req: IncomingMessage, reason: string, cause?: unknown): Error => {
     // Without the query, which may hold a ticket.
     const path = (req.url ?? '').split('?', 1)[0] ?? '';
+    deps.metrics.refusedRequests({ reason });
     deps.logger.warn({ reason, method: req.method, path }, 'a signed request was refused');
     return signatureInvalid(reason, cause);
   };

@@ -12,6 +12,7 @@ import type { CountedLog } from '@svault/server-kit/counted-log';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import type { BindingReader } from '../binding/binding.ts';
 import { ApiError } from '../errors.ts';
+import type { Metrics } from '../metrics.ts';
 import type { ClaimOnce, ClaimOutcome } from '../replay/claim-once.ts';
 import type { FreshnessCheck } from '../replay/freshness.ts';
 
@@ -59,6 +60,7 @@ export function createTicketAuthenticator(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<CountedLog, 'warn'>;
+  readonly metrics: Pick<Metrics, 'refusedTickets'>;
 }) {
   const { claimOnce, isFresh, commit, clock, logger } = deps;
 
@@ -88,6 +90,7 @@ export function createTicketAuthenticator(deps: {
   };
 
   const refuse = (op: TicketOp, reason: string, cause?: unknown): Error => {
+    deps.metrics.refusedTickets({ reason });
     logger.warn({ op, reason }, 'a ticket was refused');
     return new ApiError(
       'TICKET_INVALID',

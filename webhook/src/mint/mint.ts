@@ -2,6 +2,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { AppError, type Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import { PROVIDER_CALL_MS } from '../refresh/provider-call.ts';
+import type { Metrics } from '../metrics.ts';
 import type { SealedMinter } from '../vault/record.ts';
 import type { OpenRecord } from '../vault/vault.ts';
 import { type StsEndpoint, mintAwsCredentials } from './aws-sts.ts';
@@ -21,8 +22,9 @@ export function createMint(deps: {
   readonly sts?: StsEndpoint | undefined;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
+  readonly metrics: Pick<Metrics, 'mints'>;
 }) {
-  const { egress, sts, clock, logger } = deps;
+  const { egress, sts, clock, logger, metrics } = deps;
   const tools = { egress, clock, timeoutMs: PROVIDER_CALL_MS };
   const cache = createMintedCache({ clock });
 
@@ -59,8 +61,14 @@ export function createMint(deps: {
       const found = atHand(record, caller);
       if (found !== undefined) return found;
       if (minter === undefined) throw new RangeError('this record is not made on demand');
-      return cache.obtain(mintedFor(record, caller), () =>
-        mint(minter, mintingSecretOf(record), caller).catch((error: unknown) => {
+      const count = (outcome: string): void => metrics.mints({ minter: minter.type, outcome });
+      return cache.obtain(mintedFor(record, caller), async () => {
+        try {
+          const minted = await mint(minter, mintingSecretOf(record), caller);
+          count('minted');
+          return minted;
+        } catch (error) {
+          count(error instanceof AppError ? error.code : 'other');
           // The caller is not told the reason; the operator, whose provider it is, needs it.
           if (error instanceof AppError) {
             const { serviceName } = record;
@@ -68,8 +76,8 @@ export function createMint(deps: {
             logger.warn({ serviceName, minter: minter.type, reason }, 'a credential could not be minted');
           }
           throw error;
-        }),
-      );
+        }
+      });
     },
     tidy: cache.tidy,
   };

@@ -5,6 +5,7 @@ import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { SlidingWindow } from '../sliding-window.ts';
 import type { RefreshMarks } from '../vault/record-store.ts';
+import type { Metrics } from '../metrics.ts';
 import type { RecordDraft } from '../vault/record.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import { type ClientAuthentication, type TokenPair, callProvider } from './provider-call.ts';
@@ -53,8 +54,9 @@ export function createRefreshOnce(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
+  readonly metrics: Pick<Metrics, 'refreshes'>;
 }) {
-  const { vault, marks, limit, egress, audit, commit, clock, logger } = deps;
+  const { vault, marks, limit, egress, audit, commit, clock, logger, metrics } = deps;
   /** The provider has rotated the token, and only this memory holds the new one. */
   const unstored = new Set<NewTokens>();
 
@@ -181,7 +183,9 @@ export function createRefreshOnce(deps: {
       const running = refresh(record, by);
       underWay.add(running);
       try {
-        return await running;
+        const result = await running;
+        metrics.refreshes({ cause: by.cause, outcome: result.outcome });
+        return result;
       } finally {
         underWay.delete(running);
       }

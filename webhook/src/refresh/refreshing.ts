@@ -5,6 +5,7 @@ import { AppError, type Clock } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { createSlidingWindow } from '../sliding-window.ts';
+import type { Metrics } from '../metrics.ts';
 import type { RefreshMarks } from '../vault/record-store.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createLeases } from './lease.ts';
@@ -27,6 +28,7 @@ export function createRefreshing(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
+  readonly metrics: Pick<Metrics, 'refreshes'>;
 }) {
   const { vault, marks, clock, logger } = deps;
   const locks = createTokenLocks(clock);

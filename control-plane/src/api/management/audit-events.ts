@@ -28,8 +28,9 @@ const RETRY_AFTER_SECONDS = 30;
 /** The account's log as it is written. */
 export function createAuditEventRoutes({
   logger,
+  metrics,
   stores: { audit: log, names },
-}: Needs<'logger', 'audit' | 'names'>): ManagementRoute[] {
+}: Needs<'logger' | 'metrics', 'audit' | 'names'>): ManagementRoute[] {
   const feed = createLiveFeed<ServerSentEvent>({
     read: async (vaultId, seq, limit) => {
       const views = await viewsOf(names, vaultId, await log.after(vaultId, seq, limit));
@@ -41,6 +42,7 @@ export function createAuditEventRoutes({
     },
     onError: (error) => logger.error({ err: error }, 'events could not be read; their streams are ended'),
   });
+  metrics.eventStreams(() => [[{}, feed.count()]]);
   return [
     defineRoute('GET /api/events', {
       tag: 'Audit',

@@ -5,6 +5,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import type { MasterKeys } from '@svault/server-kit/master-keys';
 import type { Clock } from '@svault/shared';
 import type { Stores, UnitOfWork } from '../../core/stores.ts';
+import type { Metrics } from '../../metrics.ts';
 import type { MessageSender } from '../../notifications/send-message.ts';
 import type { ProxyConfigDelivery } from '../../forwarding/proxy-config-sync.ts';
 import type { Limiter } from '../../limits/limiter.ts';
@@ -61,6 +62,7 @@ export interface ManagementDependencies {
   readonly messages: MessageSender;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'eventStreams'>;
 }
 
 /** The part that a noun's routes take, and the stores that they read outside of a transaction. */

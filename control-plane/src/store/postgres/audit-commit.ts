@@ -1,3 +1,4 @@
+import type { ObserveCommit } from '@svault/server-kit/group-commit';
 import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Clock } from '@svault/shared';
 import { formatTime } from '@svault/shared';
@@ -31,8 +32,9 @@ export function createAuditCommit(options: {
   readonly pool: Pick<PostgresPool, 'run'>;
   readonly maxWrites: number;
   readonly clock: Clock;
+  readonly observeCommit?: ObserveCommit | undefined;
 }): AuditCommit {
-  const { pool, clock } = options;
+  const { pool, clock, observeCommit } = options;
 
   const record = async (values: readonly unknown[]) => {
     for (let run = 1; ; run++) {
@@ -53,6 +55,7 @@ export function createAuditCommit(options: {
     const touched = entries.map(({ event, touchCaller }) =>
       touchCaller ? (event.agentId ?? event.proxyId ?? null) : null,
     );
+    const startedMs = clock.monotonic();
     const [row] = await record([
       vaultId,
       texts[0]?.beforeNumber ?? '',
@@ -62,6 +65,7 @@ export function createAuditCommit(options: {
       touched.every((caller) => caller === null) ? null : touched,
       now,
     ]);
+    observeCommit?.({ writes: entries.length, seconds: (clock.monotonic() - startedMs) / 1000 });
     const leftOut = new Set(row?.leftOut);
     const written = new Set(entries.filter((_, index) => !leftOut.has(index + 1)));
     return asked.map((entry) => written.has(entry));

@@ -12,6 +12,7 @@ import { preparePostgres } from './prepare.ts';
 import type { Schema } from '../schema.ts';
 import type { RootKeys } from '../data-encryption-key.ts';
 import { createPostgresOutages } from './webhook-outages.ts';
+import { createQueues } from '../kysely/queues.ts';
 import { createStores } from '../kysely/stores.ts';
 
 /** The credential path has separate connections, so that no amount of management delays it. */
@@ -48,7 +49,7 @@ const IN_ORDER = { enable_bitmapscan: 'off' };
 export async function openPostgresDatabase(
   url: Secret,
   rootKeys: RootKeys,
-  { clock, logger, opener, migrations }: OpenOptions,
+  { clock, logger, opener, migrations, observeCommit }: OpenOptions,
 ): Promise<Database> {
   await aeadReady();
   const masterKeys = await preparePostgres(url, rootKeys, { logger, opener, migrations });
@@ -58,7 +59,7 @@ export async function openPostgresDatabase(
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: management.forKysely }) });
   const disk = createFullDiskWatch(kysely, clock);
   const unitOfWork = createPostgresUnitOfWork(kysely, clock);
-  const auditCommit = createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock });
+  const auditCommit = createAuditCommit({ pool: credentials, maxWrites: FOR_WRITES, clock, observeCommit });
   return {
     kysely,
     masterKeys,
@@ -79,6 +80,11 @@ export async function openPostgresDatabase(
       await sql`SELECT id FROM schema_migrations LIMIT 1`.execute(kysely);
       await disk.check();
     },
+    queues: createQueues(kysely, clock),
+    connections: () => [
+      { pool: 'credentials', ...credentials.use() },
+      { pool: 'management', ...management.use() },
+    ],
     close: async () => {
       await kysely.destroy();
       await credentials.end();

@@ -28,6 +28,8 @@ export interface PostgresPool {
   run<Row extends object>(statement: NamedStatement, values: readonly unknown[]): Promise<readonly Row[]>;
   /** The same connections for Kysely. */
   readonly forKysely: KyselyPool;
+  /** Of its connections now. */
+  use(): { readonly busy: number; readonly idle: number; readonly waiting: number };
   end(): Promise<void>;
 }
 
@@ -108,6 +110,10 @@ export function createPostgresPool(options: PoolOptions): PostgresPool {
       }
     },
     forKysely: forKysely(pool),
+    use: () => {
+      const { totalCount, idleCount: idle, waitingCount: waiting } = pool;
+      return { busy: totalCount - idle, idle, waiting };
+    },
     end: () => pool.end(),
   };
 }

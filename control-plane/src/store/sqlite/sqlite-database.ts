@@ -19,6 +19,7 @@ import { createSqliteUnitOfWork, sqliteEngine } from './unit-of-work.ts';
 import { migrate } from '../migrations/migrate.ts';
 import type { Schema } from '../schema.ts';
 import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
+import { createQueues } from '../kysely/queues.ts';
 import { createStores } from '../kysely/stores.ts';
 
 export interface OpenSqlite extends Database {
@@ -35,7 +36,7 @@ export interface OpenSqlite extends Database {
 export async function openSqliteDatabase(
   path: string,
   rootKeys: RootKeys,
-  { clock, logger, opener, migrations }: OpenOptions,
+  { clock, logger, opener, migrations, observeCommit }: OpenOptions,
 ): Promise<OpenSqlite> {
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
@@ -53,7 +54,7 @@ export async function openSqliteDatabase(
     const sqlite = openPlain(path);
     undo.push(() => void sqlite.close());
     const onSyncFailure = opener === 'server' ? endAfterFailedSync(logger) : undefined;
-    const groupCommit = createGroupCommit(sqlite, { onSyncFailure });
+    const groupCommit = createGroupCommit(sqlite, { onSyncFailure, observe: observeCommit });
     undo.push(() => groupCommit.close());
     const kysely = new Kysely<Schema>({ dialect: sqliteDialect(sqlite, groupCommit) });
     undo.push(() => kysely.destroy());
@@ -79,6 +80,8 @@ export async function openSqliteDatabase(
         await kysely.selectFrom('schema_migrations').select('id').limit(1).execute();
         await probeDisk();
       },
+      queues: createQueues(kysely, clock),
+      connections: () => [],
       close,
     };
   } catch (error) {

@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { METRICS } from '@svault/control-plane/metrics';
+import { formatTime } from '@svault/shared';
+import type { ProgramName } from '@svault/test-kit/pair';
+import { type TokenEndpoint, startTokenEndpoint } from '@svault/test-kit/token-endpoint';
+import { METRICS as WEBHOOK_METRICS } from '@svault/webhook/metrics';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { type PlainUpstream, startPlainUpstream } from '../proxy-clients/plain-upstream.ts';
+import { type Exposition, scrape } from '../support/exposition.ts';
+import { clientOf } from '../support/management-service.ts';
+import { type PairAgent, agentOn, grant, storeOn, take } from '../support/pair-agents.ts';
+import { type PairedService, startPairedService } from '../support/paired-service.ts';
+import { type TestProxy, proxyOn } from '../support/proxy-steps.ts';
+
+const PROGRAMS = ['control-plane', 'webhook'] as const;
+const DECLARED = { 'control-plane': METRICS, webhook: WEBHOOK_METRICS };
+const MONITORING = new URL('../../../compose/monitoring/', import.meta.url);
+/** Longer than the scheduler looks ahead. */
+const TEN_HOURS_MS = 36_000_000;
+const PROVIDER = { clientId: 'a client', clientSecret: 'canary of a client' };
+
+let service: PairedService;
+let upstream: PlainUpstream;
+let provider: TokenEndpoint;
+let agent: PairAgent;
+let proxy: TestProxy;
+let expositions: Record<ProgramName, Exposition>;
+
+beforeAll(async () => {
+  upstream = await startPlainUpstream((req, res) => req.resume().on('end', () => res.end('{}')));
+  provider = await startTokenEndpoint();
+  service = await startPairedService({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
+  await useEverything();
+  expositions = await scrapeBoth();
+});
+afterAll(async () => {
+  await service.stop();
+  await provider.close();
+  await upstream.close();
+});
+
+const scrapeBoth = async (): Promise<Record<ProgramName, Exposition>> => ({
+  'control-plane': await scrape(service.pair, 'control-plane'),
+  webhook: await scrape(service.pair, 'webhook'),
+});
+
+/** One of each: an access, a ticket used twice, a denial, a proxied call, a refresh, a forged request. */
+async function useEverything(): Promise<void> {
+  const { pair, admin } = service;
+  await storeOn(pair, 'github', {
+    ...{ tokenType: 'PlainText', value: 'canary-of-the-injected-credential' },
+    allowedHosts: [upstream.origin],
+    allowedHeaders: ['authorization'],
+  });
+  agent = await agentOn(pair, 'github');
+  const location = (await agent.ask('github')).headers.get('location') ?? '';
+  await take(pair, location);
+  expect((await take(pair, location)).status).toBe(401);
+  expect((await agent.ask('nothing')).status).toBe(404);
+  await clientOf(pair.controlPlaneUrl())('GET', '/api/agents/credentials');
+
+  const owner = { running: { url: pair.controlPlaneUrl() }, admin };
+  proxy = await proxyOn(owner, { kind: 'http', upstreamUrl: upstream.url });
+  const headers = { authorization: `Bearer ${proxy.key}` };
+  expect((await clientOf(pair.controlPlaneUrl(), headers)('GET', '/api/proxy/http/things')).status).toBe(200);
+
+  provider.register({ id: PROVIDER.clientId, method: 'client_secret_basic', secret: PROVIDER.clientSecret });
+  await storeOn(pair, 'refreshable', {
+    ...{ tokenType: 'JWT', ...provider.grant(PROVIDER.clientId) },
+    expiryTime: formatTime(pair.clock.now() + TEN_HOURS_MS),
+    provider: { ...PROVIDER, tokenUrl: provider.url },
+  });
+  await grant(pair, agent.id, { serviceName: 'refreshable' });
+  expect((await admin('POST', '/api/tokens/refreshable/refresh')).status).toBe(200);
+  await clientOf(pair.bypassingRecorder(pair.webhookUrl))('POST', '/v1/storage', { body: {} });
+}
+
+/** Metrics of PostgreSQL's connections, or of SQLite's file: the other database has none. */
+const isOfOtherDatabase = (name: string): boolean =>
+  service.pair.databaseUrl.startsWith('postgres')
+    ? name === 'svault_database_bytes'
+    : name.startsWith('svault_database_connection');
+
+describe.each(PROGRAMS)('the metrics of the %s', (program) => {
+  test('are those that it declares, and each has a series', () => {
+    const { text, names } = expositions[program];
+    const declared = Object.values(DECLARED[program]);
+    const shown = [...text.matchAll(/^# TYPE (svault_\w+) (\w+)$/gm)].map(([, name, type]) => [name, type]);
+    const typeOf = ({ type }: { readonly type: string }): string => (type === 'reading' ? 'gauge' : type);
+    expect(shown.toSorted()).toEqual(declared.map((one) => [one.name, typeOf(one)]).toSorted());
+    const missing = declared
+      .map(({ name, type }) => (type === 'histogram' ? `${name}_count` : name))
+      .filter((name) => !names.has(name) && !(program === 'control-plane' && isOfOtherDatabase(name)));
+    expect(missing).toEqual([]);
+  });
+
+  test('follow the conventions of Prometheus', () => {
+    // It fails with the findings in its output.
+    const found = execFileSync('promtool', ['check', 'metrics'], {
+      input: expositions[program].text,
+      encoding: 'utf8',
+    });
+    expect(found).toBe('');
+  });
+
+  test('have no series for values that were not declared', () => {
+    for (const { name, labels } of Object.values(DECLARED[program]))
+      if (!Object.values<readonly string[]>(labels).some((values) => values.includes('other')))
+        expect([...expositions[program].series].filter((one) => one.startsWith(name))).not.toContainEqual(
+          expect.stringContaining('"other"'),
+        );
+  });
+});
+
+describe('the metrics of the control plane', () => {
+  it.each([
+    ['an allowed access', /^svault_access_decisions_total\{.*channel="rest",outcome="allowed"/, 1],
+    ['a denial by its code', /^svault_access_decisions_total\{channel="rest",outcome="NO_GRANT"/, 1],
+    ['a call through a proxy', /^svault_access_decisions_total\{channel="proxy",outcome="allowed"/, 1],
+    ['the response without a key', /^svault_responses_total\{endpoint="credentials",status="401"/, 1],
+    ['the response of an HTTP API', /^svault_responses_total\{endpoint="proxy_http",status="200"/, 1],
+    ['a refresh', /^svault_refreshes_total\{reason="manual"/, 1],
+    [
+      'the call of the proxy at the webhook',
+      /^svault_webhook_call_seconds_count\{.*endpoint="\/v1\/proxy",outcome="answered"/,
+      1,
+    ],
+    ['what a limit let through', /^svault_limiter_decisions_total\{scope="proxy_mcp",verdict="admitted"/, 1],
+    ['that it is ready', /^svault_ready/, 1],
+    ['that it leads', /^svault_leader/, 1],
+  ])('count %s', (_, pattern, expected) => {
+    expect(expositions['control-plane'].sum(pattern)).toBe(expected);
+  });
+
+  it.each(['lookup', 'limits', 'policies', 'commit', 'ticket'])('time the stage %s', (stage) => {
+    const pattern = new RegExp(`^svault_access_stage_seconds_count\\{stage="${stage}"`);
+    expect(expositions['control-plane'].sum(pattern)).toBeGreaterThan(0);
+  });
+});
+
+describe('the metrics of the webhook', () => {
+  it.each([
+    ['deliveries', /^svault_webhook_responses_total\{endpoint="\/v1\/credential",status="200"/, 1],
+    ['a ticket that was used twice', /^svault_webhook_refused_tickets_total\{reason="replayed"/, 1],
+    [
+      'a request without a signature',
+      /^svault_webhook_refused_requests_total\{reason="signature_input_missing"/,
+      1,
+    ],
+    ['calls of upstreams', /^svault_webhook_upstream_seconds_count\{outcome="answered"/, 1],
+    ['refreshes at the provider', /^svault_webhook_refreshes_total\{.*outcome="refreshed"/, 1],
+    ['that it is bound', /^svault_webhook_bound/, 1],
+    ['that it is ready', /^svault_ready/, 1],
+  ])('count %s', (_, pattern, expected) => {
+    expect(expositions['webhook'].sum(pattern)).toBe(expected);
+  });
+});
+
+test('the rules and the dashboard name only metrics that one of the programs has', () => {
+  const files = ['alerts.yaml', 'dashboard.json'].map((name) =>
+    readFileSync(new URL(name, MONITORING), 'utf8'),
+  );
+  const used = new Set(files.join('\n').match(/\b(?:svault|nodejs|process)_[a-z0-9_]+/g));
+  const known = new Set(PROGRAMS.flatMap((program) => [...expositions[program].names]));
+  expect(used.size).toBeGreaterThan(20);
+  expect([...used].filter((name) => !known.has(name) && !isOfOtherDatabase(name))).toEqual([]);
+});
