@@ -49,6 +49,13 @@ test.each(PAGES)('every link of %s leads to a file, and to a heading of it', (pa
   expect(broken).toEqual([]);
 });
 
+test('the links of the alert rules lead to headings of the runbook', () => {
+  const links = [...read('compose/monitoring/alerts.yaml').matchAll(/runbook_url: (\S+)#(\S+)/g)];
+  expect(links.length).toBeGreaterThan(20);
+  const broken = links.filter(([, page = '', anchor = '']) => !anchorsOf(page).has(anchor));
+  expect(broken.map(([link]) => link)).toEqual([]);
+});
+
 test.each(PAGES)('every name that %s links to a source is in that source', (page) => {
   const missing = linksOf(page).filter(({ text, path }) => {
     const [, name] = /^`(\w+)(?:\(\))?`$/.exec(text) ?? [];

@@ -5,8 +5,8 @@ import type { Labels, Meters, MetricDeclaration, Values } from './meters.ts';
 import type { ListenAddress } from './settings.ts';
 import { createSingleFlight } from './single-flight.ts';
 
-/** Series that exist from the start, so that a rate sees the first event too. Of metrics with more each begins by itself. */
-const MAX_FROM_START = 128;
+/** Series that exist from the start, so that a rate sees the first event too. Of a metric with more, each begins with its event. */
+const MAX_FROM_START = { counter: 512, histogram: 32 };
 /** A database that hangs must not keep the other metrics from a Prometheus, which waits 10 s. */
 const READ_WITHIN_MS = 1_000;
 /** Gauges of prom-client with the suffix of counters. */
@@ -28,7 +28,7 @@ export function metersOf(registry: Registry): Meters {
   return {
     counter: (declared) => {
       const counter = new Counter(common(declared));
-      for (const labels of fromStart(declared)) counter.inc(labels, 0);
+      for (const labels of fromStart(declared, MAX_FROM_START.counter)) counter.inc(labels, 0);
       const known = knownOf(declared);
       return (labels) => counter.inc(known(labels));
     },
@@ -39,7 +39,7 @@ export function metersOf(registry: Registry): Meters {
     },
     histogram: (declared) => {
       const histogram = new Histogram({ ...common(declared), buckets: [...declared.buckets] });
-      for (const labels of fromStart(declared)) histogram.zero(labels);
+      for (const labels of fromStart(declared, MAX_FROM_START.histogram)) histogram.zero(labels);
       const known = knownOf(declared);
       return (labels, value) => histogram.observe(known(labels), value);
     },
@@ -86,9 +86,9 @@ function knownOf({ labels }: MetricDeclaration): (labels: Labels) => Labels {
   };
 }
 
-function fromStart({ labels }: MetricDeclaration): readonly Labels[] {
+function fromStart({ labels }: MetricDeclaration, max: number): readonly Labels[] {
   const entries = Object.entries(labels);
-  if (entries.reduce((count, [, values]) => count * values.length, 1) > MAX_FROM_START) return [];
+  if (entries.reduce((count, [, values]) => count * values.length, 1) > max) return [];
   return entries.reduce<Labels[]>(
     (all, [name, values]) => all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))),
     [{}],

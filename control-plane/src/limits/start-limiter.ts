@@ -40,7 +40,7 @@ export async function startLimiter(options: {
   const { connectRedis, limits, clock, logger, metrics } = options;
   const store = createCounterStore();
   const showBackend = (usable: boolean): void => {
-    metrics.limiterBackend({ backend: 'redis' }, usable ? 1 : 0);
+    if (connectRedis !== undefined) metrics.limiterBackend({ backend: 'redis' }, usable ? 1 : 0);
     metrics.limiterBackend({ backend: 'process' }, usable ? 0 : 1);
   };
   const onChange = (usable: boolean, reason: string | undefined): void => {

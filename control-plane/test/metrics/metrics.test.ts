@@ -25,10 +25,14 @@ let upstream: PlainUpstream;
 let provider: TokenEndpoint;
 let agent: PairAgent;
 let proxy: TestProxy;
+/** What the upstream says. */
+let answered = 200;
 let expositions: Record<ProgramName, Exposition>;
 
 beforeAll(async () => {
-  upstream = await startPlainUpstream((req, res) => req.resume().on('end', () => res.end('{}')));
+  upstream = await startPlainUpstream((req, res) =>
+    req.resume().on('end', () => res.writeHead(answered).end('{}')),
+  );
   provider = await startTokenEndpoint();
   service = await startPairedService({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
   await useEverything();
@@ -66,13 +70,13 @@ async function useEverything(): Promise<void> {
   expect((await clientOf(pair.controlPlaneUrl(), headers)('GET', '/api/proxy/http/things')).status).toBe(200);
 
   provider.register({ id: PROVIDER.clientId, method: 'client_secret_basic', secret: PROVIDER.clientSecret });
-  await storeOn(pair, 'refreshable', {
+  await storeOn(pair, 'calendar', {
     ...{ tokenType: 'JWT', ...provider.grant(PROVIDER.clientId) },
     expiryTime: formatTime(pair.clock.now() + TEN_HOURS_MS),
     provider: { ...PROVIDER, tokenUrl: provider.url },
   });
-  await grant(pair, agent.id, { serviceName: 'refreshable' });
-  expect((await admin('POST', '/api/tokens/refreshable/refresh')).status).toBe(200);
+  await grant(pair, agent.id, { serviceName: 'calendar' });
+  expect((await admin('POST', '/api/tokens/calendar/refresh')).status).toBe(200);
   await clientOf(pair.bypassingRecorder(pair.webhookUrl))('POST', '/v1/storage', { body: {} });
 }
 
@@ -155,6 +159,57 @@ describe('the metrics of the webhook', () => {
   ])('count %s', (_, pattern, expected) => {
     expect(expositions['webhook'].sum(pattern)).toBe(expected);
   });
+});
+
+describe('what a client chooses', () => {
+  /** The same attempts with other names in each round. */
+  const attack = async (mark: string, status: number): Promise<void> => {
+    const { pair } = service;
+    answered = status;
+    const programs = [pair.controlPlaneUrl(), pair.bypassingRecorder(pair.webhookUrl)];
+    const paths = [`/${mark}`, `/api/${mark}`, `/v1/${mark}`, `/api/agents/${mark}`, `/login/${mark}`];
+    const below = [
+      `/approvals/${mark}`,
+      `/api/proxy/http/${mark}`,
+      `/%2e%2e/${mark}`,
+      `/v1/credential?ticket=${mark}`,
+    ];
+    for (const url of programs)
+      for (const path of [...paths, ...below])
+        for (const method of ['GET', 'POST'])
+          await clientOf(url, { 'x-agent-key': mark, 'user-agent': mark })(method, path);
+    await agent.ask(mark);
+    await clientOf(pair.controlPlaneUrl(), { authorization: `Bearer ${proxy.key}` })(
+      'GET',
+      `/api/proxy/http/${mark}`,
+    );
+    const forged = { 'signature-input': `${mark}=("@method")`, signature: `${mark}=:AA==:` };
+    await clientOf(pair.bypassingRecorder(pair.webhookUrl), forged)('POST', '/v1/storage', {
+      body: { op: mark },
+    });
+  };
+  /** Node's own are about the garbage collector. */
+  const seriesNow = async (): Promise<readonly string[]> => {
+    const now = await scrapeBoth();
+    return PROGRAMS.flatMap((program) =>
+      [...now[program].series].filter((one) => !one.startsWith('nodejs_')).map((one) => `${program} ${one}`),
+    ).toSorted();
+  };
+
+  it('adds no series, and is in none', async () => {
+    await attack('first-of-the-names', 298);
+    const before = await seriesNow();
+    await attack('second-of-the-names', 299);
+    expect(await seriesNow()).toEqual(before);
+    expect(before.filter((one) => one.includes('of-the-names'))).toEqual([]);
+    expect(before.length).toBeLessThan(2_500);
+  });
+});
+
+test('keys, ids, secrets and names are in no metric', async () => {
+  const texts = Object.values(await scrapeBoth()).map(({ text }) => text);
+  const secrets = [agent.apiKey, proxy.key, agent.id, proxy.id, 'canary', 'calendar'];
+  expect(secrets.filter((secret) => texts.some((text) => text.includes(secret)))).toEqual([]);
 });
 
 test('the rules and the dashboard name only metrics that one of the programs has', () => {
