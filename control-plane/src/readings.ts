@@ -2,7 +2,8 @@ import { databaseBytes } from '@svault/server-kit/database-bytes';
 import { createSingleFlight } from '@svault/server-kit/single-flight';
 import { parseTime } from '@svault/shared';
 import type { Context } from './context.ts';
-import type { Queues } from './store/database.ts';
+
+type Queues = Awaited<ReturnType<Context['database']['queues']>>;
 
 /** What is read when somebody asks for the metrics. @param isLeaving whether the program is about to stop */
 export function startReadings(

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { cliReference } from './cli-reference.ts';
 import { auditEventsTable, errorsTable, exitCodesTable, routesTables } from './code-tables.ts';
+import { metricsTable } from './metrics-tables.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { limitsTable, settingsTable, subcommandsTable } from './settings-tables.ts';
 
@@ -17,10 +18,12 @@ const SECTIONS: Readonly<Record<string, () => string | Promise<string>>> = {
   'errors json-rpc': () => errorsTable('json-rpc'),
   'exit-codes': exitCodesTable,
   'audit-events': auditEventsTable,
+  'metrics control-plane': () => metricsTable('control-plane'),
+  'metrics webhook': () => metricsTable('webhook'),
   cli: cliReference,
 };
 
-const PAGES = ['settings', 'limits', 'management-api', 'errors', 'audit-events', 'cli'];
+const PAGES = ['settings', 'limits', 'management-api', 'errors', 'audit-events', 'cli', 'metrics'];
 const BETWEEN_MARKERS = /(<!-- generated: ([\w -]+) -->\n)[\s\S]*?(<!-- \/generated -->)/g;
 
 export interface GeneratedPage {

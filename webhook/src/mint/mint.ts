@@ -2,6 +2,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { AppError, type Clock, Secret } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import { PROVIDER_CALL_MS } from '../refresh/provider-call.ts';
+import { ApiError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import type { SealedMinter } from '../vault/record.ts';
 import type { OpenRecord } from '../vault/vault.ts';
@@ -68,7 +69,7 @@ export function createMint(deps: {
           count('minted');
           return minted;
         } catch (error) {
-          count(error instanceof AppError ? error.code : 'other');
+          count(error instanceof ApiError ? error.code : 'other');
           // The caller is not told the reason; the operator, whose provider it is, needs it.
           if (error instanceof AppError) {
             const { serviceName } = record;

@@ -1,6 +1,5 @@
-import { AppError } from '@svault/shared';
-import type { Metrics } from '../metrics.ts';
-import { NO_METRICS } from '../metrics.ts';
+import { ApiError } from '../errors.ts';
+import { type Metrics, NO_METRICS } from '../metrics.ts';
 import type { Forward } from './forward.ts';
 
 /** Times the calls of upstreams. */
@@ -21,7 +20,7 @@ export function meterForward(forward: Forward, metrics: Metrics): Forward {
       });
       record('aborted');
     } catch (error) {
-      record(error instanceof AppError ? error.code : 'other');
+      record(error instanceof ApiError ? error.code : 'other');
       throw error;
     }
   };

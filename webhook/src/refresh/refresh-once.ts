@@ -5,7 +5,6 @@ import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { SlidingWindow } from '../sliding-window.ts';
 import type { RefreshMarks } from '../vault/record-store.ts';
-import type { Metrics } from '../metrics.ts';
 import type { RecordDraft } from '../vault/record.ts';
 import type { OpenRecord, Vault } from '../vault/vault.ts';
 import { type ClientAuthentication, type TokenPair, callProvider } from './provider-call.ts';
@@ -31,6 +30,13 @@ export type RefreshResult =
 
 type ProviderFailure = 'REAUTH_NEEDED' | 'PROVIDER_ERROR' | 'PROVIDER_TIMEOUT';
 
+export interface RefreshMetrics {
+  readonly refreshes: (ended: {
+    readonly cause: RefreshCause;
+    readonly outcome: RefreshResult['outcome'];
+  }) => void;
+}
+
 interface RefreshBy {
   readonly cause: RefreshCause;
   readonly authentication?: ClientAuthentication;
@@ -54,7 +60,7 @@ export function createRefreshOnce(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
-  readonly metrics: Pick<Metrics, 'refreshes'>;
+  readonly metrics: RefreshMetrics;
 }) {
   const { vault, marks, limit, egress, audit, commit, clock, logger, metrics } = deps;
   /** The provider has rotated the token, and only this memory holds the new one. */

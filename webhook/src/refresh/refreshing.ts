@@ -5,12 +5,11 @@ import { AppError, type Clock } from '@svault/shared';
 import type { Egress } from '@svault/shared/egress';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { createSlidingWindow } from '../sliding-window.ts';
-import type { Metrics } from '../metrics.ts';
 import type { RefreshMarks } from '../vault/record-store.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createLeases } from './lease.ts';
 import { createNotifyRefresh } from './notify.ts';
-import { createRefreshOnce } from './refresh-once.ts';
+import { type RefreshMetrics, createRefreshOnce } from './refresh-once.ts';
 import { createRefresh } from './refresh.ts';
 import { createTokenLocks } from './token-locks.ts';
 
@@ -28,7 +27,7 @@ export function createRefreshing(deps: {
   readonly commit: GroupCommit;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
-  readonly metrics: Pick<Metrics, 'refreshes'>;
+  readonly metrics: RefreshMetrics;
 }) {
   const { vault, marks, clock, logger } = deps;
   const locks = createTokenLocks(clock);
