@@ -29,9 +29,11 @@ let answered = 200;
 let expositions: Record<ProgramName, Exposition>;
 
 beforeAll(async () => {
-  upstream = await startPlainUpstream((req, res) =>
-    req.resume().on('end', () => res.writeHead(answered).end('{}')),
-  );
+  upstream = await startPlainUpstream((req, res) => {
+    req.resume();
+    res.writeHead(answered).write('{');
+    if (req.url?.endsWith('/endless') !== true) res.end('}');
+  });
   provider = await startTokenEndpoint();
   service = await startPairedService({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
   await useEverything();
@@ -127,6 +129,12 @@ describe.each(PROGRAMS)('the metrics of the %s', (program) => {
     expect(missing).toEqual([]);
   });
 
+  test('have commits, and their writes', () => {
+    const commits = expositions[program].sum(/^svault_commit_seconds_count$/);
+    expect(commits).toBeGreaterThan(0);
+    expect(expositions[program].sum(/^svault_commit_writes_sum$/)).toBeGreaterThanOrEqual(commits);
+  });
+
   test('follow the conventions of Prometheus', () => {
     // It fails with the findings in its output.
     const found = execFileSync('promtool', ['check', 'metrics'], {
@@ -172,6 +180,34 @@ describe('the metrics of the control plane', () => {
     const pattern = new RegExp(`^svault_access_stage_seconds_count\\{stage="${stage}"`);
     expect(expositions['control-plane'].sum(pattern)).toBeGreaterThan(0);
   });
+});
+
+describe('what is open', () => {
+  const opened = async (path: string, key: string) =>
+    fetch(service.pair.controlPlaneUrl() + path, { headers: { authorization: `Bearer ${key}` } });
+  const now = async (name: string): Promise<number> =>
+    (await scrape(service.pair, 'control-plane')).sum(new RegExp(`^${name}$`));
+
+  it.each([
+    [
+      'a client that follows the log',
+      'svault_event_streams',
+      () => opened('/api/events', service.pair.adminKey),
+    ],
+    ['an exchange of a proxy', 'svault_proxy_streams', () => opened('/api/proxy/http/endless', proxy.key)],
+  ])('counts %s until it ends', async (_, name, open) => {
+    expect(await now(name)).toBe(0);
+    const response = await open();
+    expect([response.status, await now(name)]).toEqual([200, 1]);
+    await response.body?.cancel();
+    await expect.poll(() => now(name)).toBe(0);
+  });
+});
+
+test('connections to PostgreSQL are counted by pool', () => {
+  const held = expositions['control-plane'].sum(/^svault_database_connections\{/);
+  if (service.pair.databaseUrl.startsWith('postgres')) expect(held).toBeGreaterThan(1);
+  else expect(held).toBe(0);
 });
 
 describe('the metrics of the webhook', () => {
