@@ -130,7 +130,7 @@ export const METRICS = {
   callRefusals: counter('svault_webhook_refusals_total', 'Refusals of webhooks by code', {
     code: Object.keys(WEBHOOK_ERROR_STATUS),
   }),
-  offlineWebhooks: reading('svault_webhooks_offline', 'Webhooks that this process takes for offline'),
+  offlineWebhooks: reading('svault_webhooks_offline', 'Webhooks that this process considers offline'),
   refreshes: counter('svault_refreshes_total', 'Refreshes of tokens that were asked for', {
     reason: REFRESH_REASONS,
     outcome: REFRESH_OUTCOMES,
