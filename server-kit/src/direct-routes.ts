@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Express } from 'express';
+import { traceRoute } from './tracing.ts';
 
 /** Handles a request as Node gives it. Its rejection goes to the app's error handler. */
 export type DirectHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -13,6 +14,12 @@ export type DirectHandler = (req: IncomingMessage, res: ServerResponse) => Promi
 export function createDirectRoutes(app: Express) {
   const handlers = new Map<string, DirectHandler>();
   const below: (readonly [prefix: string, handler: DirectHandler])[] = [];
+  const named =
+    (route: string, handler: DirectHandler): DirectHandler =>
+    (req, res) => {
+      traceRoute(req, route);
+      return handler(req, res);
+    };
   const failures = new WeakMap<IncomingMessage, { readonly error: unknown }>();
   app.use((req, _res, next) => {
     const failure = failures.get(req);
@@ -25,13 +32,13 @@ export function createDirectRoutes(app: Express) {
   return {
     /** Handles every method of a path. */
     add: (path: string, handler: DirectHandler): void => {
-      handlers.set(path, handler);
+      handlers.set(path, named(path, handler));
       app.all(path, handler);
     },
     /** Handles every method of a path and of all paths below it. Unlike with `add`, an unusual form is not found. */
     addBelow: (path: string, handler: DirectHandler): void => {
-      handlers.set(path, handler);
-      below.push([`${path}/`, handler]);
+      handlers.set(path, named(path, handler));
+      below.push([`${path}/`, named(`${path}/{*rest}`, handler)]);
     },
     listener: ((req, res) => {
       const handler = handlerOf(pathOf(req));

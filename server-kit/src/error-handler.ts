@@ -5,6 +5,7 @@ import { requestIdOf } from './request-id.ts';
 import { JSON_CONTENT, respond } from './respond.ts';
 import { isDiskFull, isStorageFailure } from './sqlite.ts';
 import { DiskFull, StorageFailure } from './storage-failure.ts';
+import { traceCode } from './tracing.ts';
 
 /**
  * Responds to every error with what {@link createRefusalReader} returns for it, as `{ error, code, …details, requestId }`.
@@ -30,6 +31,7 @@ export function errorHandler<Code extends string>(
     const refusal = refusalOf(error);
     // The precise cause, for the log alone.
     const reason = error instanceof AppError ? error.reason : undefined;
+    traceCode(req, refusal.code);
     const requestId = requestIdOf(req);
     const request = { requestId, method: req.method, path: req.path, code: refusal.code };
     if (warned.includes(refusal.code))
