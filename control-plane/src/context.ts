@@ -2,6 +2,7 @@ import type { Clock } from '@svault/shared';
 import { createEgress } from '@svault/shared/egress';
 import type { Logger } from '@svault/server-kit/logger';
 import { observeCommitBy } from '@svault/server-kit/meters';
+import { NO_TRACER, type Tracer } from '@svault/server-kit/tracing';
 import { createExpiredGrants } from './access/missing-grant.ts';
 import { createApprovalWaiters } from './access/approval-waiters.ts';
 import { createApprovals } from './access/approvals.ts';
@@ -75,17 +76,19 @@ export async function createContext(
     readonly clock: Clock;
     readonly logger: Logger;
     readonly metrics?: Metrics;
+    readonly tracer?: Tracer;
     readonly waitToRetry?: Wait | undefined;
     readonly timeouts?: Timeouts | undefined;
     readonly migrations?: OpenOptions['migrations'];
   },
 ) {
   const { clock, logger, metrics = NO_METRICS, waitToRetry, timeouts = {}, migrations } = options;
+  const { clock, logger, metrics = NO_METRICS, tracer = NO_TRACER, waitToRetry, timeouts = {} } = options;
   const { baseUrl } = config;
   const metering = createMetering(metrics, clock);
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));
   const { egressAllow: allow, connectTo } = config;
-  const egress = createEgress({ allow, connectTo, answerHead: ANSWER_HEAD });
+  const egress = tracer.egress(createEgress({ allow, connectTo, answerHead: ANSWER_HEAD }));
   // The operator chooses the issuer, so its address is always allowed; the addresses that it names are checked.
   const providerEgress = config.oidc && createEgress({ allow: [...allow, hostOf(config.oidc.issuer)] });
   const database = await openDatabase(config.database, rootKeysOf(config), {

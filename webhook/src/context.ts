@@ -5,6 +5,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import { observeCommitBy } from '@svault/server-kit/meters';
 import { endAfterFailedSync } from '@svault/server-kit/shutdown';
 import { type SqliteDatabase, emptyLog } from '@svault/server-kit/sqlite';
+import { NO_TRACER, type Tracer } from '@svault/server-kit/tracing';
 import type { Clock } from '@svault/shared';
 import { type Egress, type Resolve, createEgress } from '@svault/shared/egress';
 import { createAskApproval } from './approvals/ask.ts';
@@ -46,6 +47,7 @@ interface Surroundings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  readonly tracer?: Tracer;
   /** Instead of the machine's resolver, for every outgoing call. */
   readonly resolve?: Resolve;
 }
@@ -87,8 +89,10 @@ export async function openContext(
     const commit = createGroupCommit(db, { onSyncFailure, observe });
     releases.push(() => commit.close());
     const unlocked = first === undefined ? known : begin(db, commit, surroundings, first);
-    const { resolve } = surroundings;
-    const egress = createEgress({ allow: config.egressAllow, ...(resolve !== undefined && { resolve }) });
+    const { resolve, tracer = NO_TRACER } = surroundings;
+    const egress = tracer.egress(
+      createEgress({ allow: config.egressAllow, ...(resolve !== undefined && { resolve }) }),
+    );
     releases.push(() => void egress.close());
     const sts = config.awsStsEndpoint === undefined ? undefined : stsEndpoint(config.awsStsEndpoint, resolve);
     releases.push(() => void sts?.egress.close());

@@ -4,6 +4,7 @@ import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import type { ListenAddress } from '@svault/server-kit/settings';
 import { VERSION } from '@svault/server-kit/version';
+import { startTracing } from '@svault/server-kit/tracing';
 import { type Clock, formatTime, systemClock } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
@@ -71,10 +72,14 @@ export async function startWebhook(
   const context = await openContext(
     config,
     { clock, logger, metrics, ...(resolve !== undefined && { resolve }) },
+  const tracer = await startTracing(config.tracing, { program: 'svault-webhook', logger });
+  const context = await openContext(
+    config,
+    { clock, logger, tracer, ...(resolve !== undefined && { resolve }) },
     { serve: true },
   );
   const { keyring, vault, refreshing, mint } = context;
-  const stops: (() => Promise<void> | void)[] = [() => context.close()];
+  const stops: (() => Promise<void> | void)[] = [() => tracer.close(), () => context.close()];
   const giveBack = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) {
       try {
@@ -123,6 +128,7 @@ export async function startWebhook(
     const metricsListener = await serveMetrics?.();
     stops.push(() => metricsListener?.close(METRICS_GRACE_MS));
     const listener = await listen(createApp(context, signal), {
+    const listener = await listen(tracer.serve(createApp(context, meters, signal)), {
       ...config.listen,
       setting: 'SV_WEBHOOK_LISTEN',
       maxHeaderBytes: MAX_HEADER_BYTES,

@@ -9,6 +9,7 @@ import { SMTP_SETTINGS, smtpConfig } from './smtp-settings.ts';
 import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
 import { LOG_FORMATS, LOG_LEVELS } from '@svault/server-kit/logger';
 import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
+import { TRACING_SETTINGS, tracingConfig } from '@svault/server-kit/tracing-settings';
 import {
   checked,
   integer,
@@ -97,6 +98,7 @@ export const SETTINGS = {
   SV_METRICS_LISTEN: optional(
     listenAddress({ description: '`HOST:PORT` of `GET /metrics`; off unless set' }),
   ),
+  ...TRACING_SETTINGS,
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, {
     default: 'info',
     description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
@@ -163,6 +165,8 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv) {
     /** How long it goes on taking requests after the signal to stop. */
     drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,
+    /** Undefined: nothing is traced. */
+    tracing: tracingConfig(values),
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
     /** Origins of pages, besides our own, that may call the MCP endpoint; as browsers write them. */

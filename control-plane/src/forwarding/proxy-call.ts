@@ -10,6 +10,7 @@ import {
   signedTarget,
   targetProblem,
 } from '@svault/shared';
+import { withTraceHeaders } from '@svault/server-kit/tracing';
 import {
   type AnswerHead,
   type Egress,
@@ -64,7 +65,7 @@ export function createProxyCall(options: {
     const { vaultId, proxyId, origin, webhook, config } = use;
     const { url, keyId, keyWrapped } = webhook;
     const kind = kindOf(use);
-    const outgoing = outgoingFields(kind, fields, body);
+    const outgoing = outgoingFields(kind, withTraceHeaders(fields, PATH), body);
     const contentType = outgoing['content-type'];
     const about = { proxyId, serviceName: config.serviceName, method, ticketId: origin.requestId };
     const ticket = tickets.proxy(vaultId, webhook, about);

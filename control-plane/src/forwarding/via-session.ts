@@ -1,3 +1,4 @@
+import { withTraceHeaders } from '@svault/server-kit/tracing';
 import { answerFieldsThatTravel, createScrub } from '@svault/shared';
 import { type Egress, failedCallOf } from '@svault/shared/egress';
 import { callFailureText } from '@svault/shared/schemas';
@@ -21,7 +22,7 @@ export function createSessionForward(options: {
     await durable;
     const token = await sessions.tokenFor(proxy);
     const scrub = createScrub(token.reveal());
-    const sent = sentFields('mcp', { fields, body }, headerTemplates);
+    const sent = sentFields('mcp', { fields: withTraceHeaders(fields), body }, headerTemplates);
     let isAnswered = false;
     try {
       await egress.stream(

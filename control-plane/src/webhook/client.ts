@@ -8,6 +8,7 @@ import {
   signedTarget,
   utf8,
 } from '@svault/shared';
+import { traceHeaders } from '@svault/server-kit/tracing';
 import { type Egress, EgressFailed, EgressRefused, type EgressResponse } from '@svault/shared/egress';
 import { type ResponseLimit, responseLimit, operationOf } from './response-limits.ts';
 import { WebhookCallFailed } from './call-failed.ts';
@@ -69,7 +70,7 @@ export function createSignedClient({ egress, clock }: { readonly egress: Egress;
         .request({
           method: 'POST',
           url: url + path,
-          headers: signRequest(signed),
+          headers: { ...signRequest(signed), ...traceHeaders(path) },
           body,
           timeoutMs,
           maxBytes: limit.bytes,

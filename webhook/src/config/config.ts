@@ -15,6 +15,7 @@ import {
   text,
   url,
 } from '@svault/server-kit/settings';
+import { TRACING_SETTINGS, tracingConfig } from '@svault/server-kit/tracing-settings';
 
 /** Every setting, in the order of docs/reference/settings.md. */
 export const SETTINGS = {
@@ -65,6 +66,7 @@ export const SETTINGS = {
   SV_METRICS_LISTEN: optional(
     listenAddress({ description: '`HOST:PORT` of `GET /metrics`; off unless set' }),
   ),
+  ...TRACING_SETTINGS,
   SV_LOG_LEVEL: oneOf(LOG_LEVELS, {
     description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
     default: 'info',
@@ -123,6 +125,8 @@ export function webhookConfig(env: NodeJS.ProcessEnv) {
     /** How long it accepts requests after the signal to stop. */
     drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,
+    /** Undefined: nothing is traced. */
+    tracing: tracingConfig(values),
     logLevel: values.SV_LOG_LEVEL,
     logFormat: values.SV_LOG_FORMAT,
   };

@@ -12,6 +12,7 @@ import {
 import type { CountedLog } from '@svault/server-kit/counted-log';
 import type { GroupCommit } from '@svault/server-kit/group-commit';
 import { type BodyBounds, readBody, rejectByHead } from '@svault/server-kit/raw-body';
+import { followSampling } from '@svault/server-kit/tracing';
 import type { BindingReader } from '../binding/binding.ts';
 import { signatureInvalid } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
@@ -109,6 +110,7 @@ export function createRequestAuthentication(deps: {
     receive: async (req: IncomingMessage, options: ReceiveOptions) => {
       const { keyId, body, claim } = await verify(req, options);
       await claim();
+      followSampling(req);
       return { keyId, body };
     },
     /** As `receive`, all but the nonce. A claim that is not `claimed` must be answered by `refuse`. */

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { methodNotAllowed } from '@svault/server-kit/request-handler';
+import { traceRoute } from '@svault/server-kit/tracing';
 import type { RequestReceiver } from './authenticate-request.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './body.ts';
 
@@ -20,7 +21,11 @@ export function endpoint(
     methods.includes(req.method) ? handle(req, res) : refuse(req, res, next),
   );
   // Not Express's router and route, whose matching costs as much as a ticket.
-  return (req, res, next) => (req.path === path ? answer(req, res, next) : next());
+  return (req, res, next) => {
+    if (req.path !== path) return next();
+    traceRoute(req, path);
+    return answer(req, res, next);
+  };
 }
 
 /** A signed `POST` endpoint: authenticates the request and parses its JSON before `handle` responds. */

@@ -1,3 +1,4 @@
+import { withTraceHeaders } from '@svault/server-kit/tracing';
 import {
   type AwsScope,
   type EndSignal,
@@ -157,7 +158,7 @@ export function upstreamCall(
     ...(target !== undefined && {
       target: withQuery(upstreamTarget(config.upstreamUrl, target), parameters),
     }),
-    headers: Object.fromEntries(upstreamFields(fields, [...injected], config)),
+    headers: Object.fromEntries(upstreamFields(withTraceHeaders(fields), [...injected], config)),
     ...(body.byteLength > 0 && { body }),
     partition: ticket.prx,
     signal,

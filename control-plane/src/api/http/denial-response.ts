@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
+import { traceCode } from '@svault/server-kit/tracing';
 import { type Denial, PLAIN_CODES, type PlainDenialCode } from '../../access/decision.ts';
 import { toldOf } from '../../core/approval.ts';
 import { APPROVAL_RETRY_SECONDS, approvalRequiredText } from '../../access/approved-use.ts';
@@ -54,6 +55,7 @@ export function createDenialWriter(
     return prepare(status, body, retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]);
   };
   return (res, denial) => {
+    traceCode(res.req, denial.code);
     const { begun, ...head } = plain.get(denial.code) ?? particular(denial as ParticularDenial);
     respond(res, { ...head, body: `${begun},"requestId":"${requestIdOf(res.req)}"}` });
   };

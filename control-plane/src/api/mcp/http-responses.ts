@@ -2,6 +2,7 @@ import { CONTROL_PLANE_ERRORS } from '@svault/shared/error-catalog';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
+import { traceCode } from '@svault/server-kit/tracing';
 import type { ErrorCode } from '../../core/errors.ts';
 import { TOO_MANY } from '../http/denial-response.ts';
 import { ERROR_STATUS } from '../http/errors.ts';
@@ -50,6 +51,7 @@ export function createMcpResponses(staticHeaders: readonly string[], baseUrl: st
       code: HttpDenial,
       error: string = MESSAGES[code],
     ): void => {
+      traceCode(res.req, code);
       const headers = [...json, ...cors, ...(furtherFor(res.req)[code] ?? [])];
       const body = JSON.stringify({ error, code, requestId: requestIdOf(res.req) });
       respond(res, { status: STATUS[code], headers, body });

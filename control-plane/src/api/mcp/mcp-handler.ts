@@ -3,6 +3,7 @@ import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
+import { traceCode, traceOfMessage } from '@svault/server-kit/tracing';
 import type { Access, AccessRequest, Denial } from '../../access/decision.ts';
 import type { OriginReader } from '../http/request-origin.ts';
 import { FOREIGN_ORIGIN, createOriginCheck } from '../http/cors.ts';
@@ -79,6 +80,7 @@ export function createMcpHandler(options: {
       return decision.outcome === 'denied' ? decision.denial : undefined;
     });
     if ('denial' in read) return deny(UNREAD, read.denial, res, cors);
+    traceOfMessage(req, () => ('message' in read ? read.message : undefined));
     const inbound = classify(read, req);
     const decision = await access.decide({ ...who, ...askingOf(inbound, res), operation: inbound.operation });
     if (decision.outcome !== 'denied') return respond(inbound, decision, res, cors);
@@ -103,6 +105,7 @@ export function createMcpHandler(options: {
 
   async function deny({ id, course }: Inbound, denial: Denial, ...[res, cors]: Writing): Promise<void> {
     const { code } = denial;
+    traceCode(res.req, code);
     // A tool that the account has not switched on is none.
     const isNoTool = code === 'FORBIDDEN';
     if (!isNoTool && isHttpDenial(code)) return responses.deny(res, cors, code);

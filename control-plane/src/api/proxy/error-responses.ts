@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { requestIdOf } from '@svault/server-kit/request-id';
 import { JSON_CONTENT, respond } from '@svault/server-kit/respond';
+import { traceCode } from '@svault/server-kit/tracing';
 import { toldOf } from '../../core/approval.ts';
 import type { Denial } from '../../access/decision.ts';
 import { TOO_MANY, createDenialWriter, denialMessages, policyDenied } from '../http/denial-response.ts';
@@ -49,6 +50,7 @@ export function createErrorResponses(headers: readonly string[], { missingKey, c
     code: 'RATE_LIMITED' | 'POLICY_DENIED',
     { message, retryAfter }: { readonly message: string; readonly retryAfter: number },
   ): void => {
+    traceCode(res.req, code);
     const body = rateLimitedBody(id, { message, code, retryAfter }, requestIdOf(res.req));
     send(res, 429, body, retryAfter);
   };
@@ -66,6 +68,7 @@ export function createErrorResponses(headers: readonly string[], { missingKey, c
     },
     fail: (res: ServerResponse, ref: RequestRef, failure: ForwardRefusal): void => {
       const { status, code, error, approval, retryAfterSeconds: retryAfter } = failure;
+      traceCode(res.req, code);
       if (ref.isMessage && code === 'RATE_LIMITED')
         return limit(res, ref, code, { message: TOO_MANY, retryAfter: retryAfter ?? 1 });
       const requestId = requestIdOf(res.req);

@@ -4,6 +4,7 @@ import type { DirectHandler } from '@svault/server-kit/direct-routes';
 import { rejectMethod } from '@svault/server-kit/request-handler';
 import { apiHeaderList } from '@svault/server-kit/security-headers';
 import { withStaticHeaders } from '@svault/server-kit/static-headers';
+import { traceOfMessage } from '@svault/server-kit/tracing';
 import { type Clock, type Ending, type HeaderPairs, headerPairs, keyDisplayPrefix } from '@svault/shared';
 import { type ProxyAccess, type ProxyDecision, plainDenial } from '../../access/decision.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -16,7 +17,7 @@ import { proxyKeyHash } from '../../core/proxy.ts';
 import type { Forward, ProxyExchange } from '../../forwarding/exchange.ts';
 import { type Asking, readAsking } from '../http/waiting.ts';
 import { createStreamResponse } from './stream-response.ts';
-import { type MessageHeader, NO_MESSAGE, classifyMessage } from './rate-limit-class.ts';
+import { type MessageHeader, NO_MESSAGE, classifyMessage, readMessage } from './rate-limit-class.ts';
 import { receiveBody } from './read-body.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
 import { type RequestRef, createErrorResponses } from './error-responses.ts';
@@ -76,6 +77,7 @@ export function createProxyHandler(
       const { traffic, id } = unread.isMessage
         ? classifyMessage(body, () => headerOf(fields, body))
         : NO_MESSAGE;
+      if (unread.isMessage) traceOfMessage(req, () => readMessage(body));
       const ref = { ...unread, id };
       const { reason } = asking;
       const exchange = { method, target: endpoint.targetOf(req), fields, body, reason };

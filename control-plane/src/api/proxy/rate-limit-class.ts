@@ -44,6 +44,17 @@ export function classifyMessage(body: Uint8Array, headerOf: () => MessageHeader 
   return { traffic: isExempt ? 'mcp_handshake' : 'proxy_mcp', id: idOf(message) };
 }
 
+/** @returns the message in a body; undefined where it is not read */
+export function readMessage(body: Uint8Array): unknown {
+  if (body.byteLength > MAX_READ_BYTES) return undefined;
+  try {
+    return parseJsonValue(body, BOUNDS);
+  } catch (error) {
+    if (error instanceof JsonRefused) return undefined;
+    throw error;
+  }
+}
+
 const isExemptMessage = (message: unknown): boolean =>
   typeof message === 'object' &&
   message !== null &&
