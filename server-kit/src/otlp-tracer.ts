@@ -142,7 +142,7 @@ class TracedRequest implements RequestTrace {
 
   #isSampled(): boolean {
     if (this.#parent === undefined) return this.#isDrawn();
-    return isSampled(this.#parent) && (this.followsCaller || this.#isDrawn());
+    return isSampled(this.#parent) && ((this.followsCaller && this.#ratio > 0) || this.#isDrawn());
   }
 
   /** By its id, which no caller chooses and which both programs have of one access: they decide alike. */
