@@ -2,6 +2,9 @@
  * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log|soak --rounds N --seconds N
  * --connections N --minutes N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
  * table and writes the run under `bench/results/`. `--only` may be repeated; `log` and `soak`, which take minutes and an hour, run only where they are named.
+ * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|traces|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
+ * --connections N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
+ * table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only where it is named.
  * `--compare` prints what changed since the run of a file beyond the spread of both.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -31,6 +34,7 @@ import { runRows, startBenchApi } from './rows/run.ts';
 import { ROOM, agentListRows, growthRow, logRows } from './rows/large-account.ts';
 import { SOAK_ENV, soakRows } from './rows/soak.ts';
 import { startAndIdleMemory } from './rows/start-and-memory.ts';
+import { traceRows } from './rows/traces.ts';
 import { watchingConsoleRows } from './rows/watching-consoles.ts';
 import { webhookUnderAttackRows } from './rows/webhook-under-attack.ts';
 
@@ -75,6 +79,7 @@ const SECTIONS: Readonly<Record<string, (dir: string) => Promise<readonly Row[]>
     return withPair(join(dir, 'streams'), launcher, (pair) => idleStreamRows(pair, options));
   },
   rules: (dir) => withPair(join(dir, 'rules'), TOGETHER, (pair) => requestRuleRows(pair, options)),
+  traces: (dir) => traceRows(join(dir, 'traces'), TOGETHER, options),
   run: async (dir) => {
     const place = join(dir, 'run');
     const api = await startBenchApi(place);

@@ -38,6 +38,7 @@ export const TARGETS = {
   // Each event goes to the webhook, which stores it as well.
   cpuOfShipping: atMost('ratio', 1.25, 1.1),
   p99OfShipping: atMost('ratio', 1.5, 1.1),
+  cpuOfTraces: atMost('ratio', 1.05, 1.03),
   proxyAddedP50: atMost('ms', 1, 0.4),
   proxyAddedP99: atMost('ms', 5, 1.5),
   proxyMegabytes: ratio(0.3, 0.6),
