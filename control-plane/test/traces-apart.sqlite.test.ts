@@ -122,6 +122,29 @@ it('both programs choose the same requests, so that each trace is whole', async 
   await Promise.all([service.stop(), collector.close()]);
 });
 
+it.each([
+  ['0.000000001', ['svault-control-plane', 'svault-webhook']],
+  ['0', ['svault-control-plane']],
+])(
+  'with the ratio %s at the webhook a call that the control plane signs is traced by %j, and a stranger’s by nobody',
+  async (ratio, programs) => {
+    const collector = await startCollector();
+    const { service, stop } = await startTraced({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    const { pair, admin } = service;
+    await pair.stop('webhook');
+    await pair.start('webhook', { OTEL_TRACES_SAMPLER_ARG: ratio });
+    const traceId = randomBytes(16).toString('hex');
+    const headers = { traceparent: parentIn(traceId) };
+    expect((await admin('GET', '/api/tokens/github', { headers })).status).toBe(200);
+    const stranger = clientOf(pair.bypassingRecorder(pair.webhookUrl), headers);
+    expect((await stranger('POST', '/v1/storage', { body: {} })).status).toBe(401);
+    await stop();
+    const traced = collector.spans().filter((span) => span.traceId === traceId && span.kind === 'server');
+    expect(traced.map(({ program }) => program).toSorted()).toEqual(programs);
+    await Promise.all([service.stop(), collector.close()]);
+  },
+);
+
 /** Collectors that take no span, by what they do. */
 const FAILING: Readonly<Record<string, (res: ServerResponse) => void>> = {
   'never answers': () => undefined,
