@@ -67,6 +67,11 @@ export function createOtlpTracer(
   };
 }
 
+interface Decision {
+  readonly span: Span | undefined;
+}
+const NOT_TRACED: Decision = { span: undefined };
+
 /** The server span of a request begins when it is known whether it is sampled: with its first call, or its end. */
 class TracedRequest implements RequestTrace {
   route: string | undefined;
@@ -77,8 +82,9 @@ class TracedRequest implements RequestTrace {
   readonly #ratio: number;
   readonly #startMs = nowMs();
   #parent: SpanContext | undefined;
-  #decision: { readonly span: Span | undefined } | undefined;
+  #decision: Decision | undefined;
   #next: Span | undefined;
+  #isUnauthenticated = false;
 
   constructor(req: IncomingMessage, options: { readonly start: StartSpan; readonly ratio: number }) {
     this.#req = req;
@@ -111,6 +117,7 @@ class TracedRequest implements RequestTrace {
   }
 
   finish(res: ServerResponse): void {
+    this.#isUnauthenticated = res.statusCode === 401;
     const { span } = this.#decide();
     if (span === undefined) return;
     const { method = '' } = this.#req;
@@ -121,8 +128,11 @@ class TracedRequest implements RequestTrace {
     if (route !== undefined) span.setAttribute('http.route', route);
     if (this.code !== undefined) span.setAttribute('svault.code', this.code);
     if (res.headersSent) noteStatus(span, res.statusCode, 500);
-    if (!res.writableFinished) fail(span, 'aborted');
+    // No error: a client ends an event stream so.
+    if (!res.writableFinished) span.setAttribute('error.type', 'aborted');
     span.end(nowMs());
+    // A timer that the request started can go on for ever, and is no part of it.
+    this.#decision = NOT_TRACED;
   }
 
   #begin(route: string | undefined, parent: Span): Span {
@@ -131,7 +141,7 @@ class TracedRequest implements RequestTrace {
     return span;
   }
 
-  #decide(): { readonly span: Span | undefined } {
+  #decide(): Decision {
     this.#decision ??= {
       span: this.#isSampled()
         ? this.#start('request', SpanKind.SERVER, this.#startMs, this.#parent)
@@ -145,9 +155,12 @@ class TracedRequest implements RequestTrace {
     return isSampled(this.#parent) && ((this.followsCaller && this.#ratio > 0) || this.#isDrawn());
   }
 
-  /** By its id, which no caller chooses and which both programs have of one access: they decide alike. */
+  /**
+   * By its id, which no caller chooses and which both programs have of one access: they decide alike. A replayed ticket has the
+   * id of the access before, and whoever replays it must not have each replay traced.
+   */
   #isDrawn(): boolean {
-    return isDrawn(requestIdOf(this.#req), this.#ratio);
+    return isDrawn(this.#isUnauthenticated ? randomUUID() : requestIdOf(this.#req), this.#ratio);
   }
 }
 
