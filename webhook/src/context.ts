@@ -96,7 +96,11 @@ export async function openContext(
     releases.push(() => void egress.close());
     const sts = config.awsStsEndpoint === undefined ? undefined : stsEndpoint(config.awsStsEndpoint, resolve);
     releases.push(() => void sts?.egress.close());
-    return { ...buildContext(config, surroundings, { db, commit, unlocked, egress, sts, close }), db };
+    const tracedSts = sts && { ...sts, egress: tracer.egress(sts.egress) };
+    return {
+      ...buildContext(config, surroundings, { db, commit, unlocked, egress, sts: tracedSts, close }),
+      db,
+    };
   } catch (error) {
     close();
     throw error;

@@ -9,7 +9,7 @@ import type { StsFailure } from './sts-call.ts';
 /** The STS endpoint that the operator's settings name, and an egress client that permits exactly its host. */
 export interface StsEndpoint {
   readonly url: string;
-  readonly egress: Pick<Egress, 'request' | 'close'>;
+  readonly egress: Egress;
 }
 
 /**
