@@ -1,10 +1,8 @@
 /**
- * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log|soak --rounds N --seconds N
- * --connections N --minutes N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
- * table and writes the run under `bench/results/`. `--only` may be repeated; `log` and `soak`, which take minutes and an hour, run only where they are named.
- * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|traces|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log --rounds N --seconds N
- * --connections N --compare FILE]`: measures what performance targets exist for, as ratios to a yardstick in the same run, prints the
- * table and writes the run under `bench/results/`. `--only` may be repeated; `log`, which takes minutes, runs only where it is named.
+ * `npm run bench [-- --only calls|fetch|rates|processes|proxy|rules|traces|run|idle|streams|watched|hostile|attack|starts|lists|cli|console|log|soak
+ * --rounds N --seconds N --connections N --minutes N --compare FILE]`: measures what performance targets exist for, as ratios to a
+ * yardstick in the same run, prints the table and writes the run under `bench/results/`. `--only` may be repeated; `log` and `soak`,
+ * which take minutes and an hour, run only where they are named.
  * `--compare` prints what changed since the run of a file beyond the spread of both.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -82,8 +82,8 @@ export async function createContext(
     readonly migrations?: OpenOptions['migrations'];
   },
 ) {
-  const { clock, logger, metrics = NO_METRICS, waitToRetry, timeouts = {}, migrations } = options;
-  const { clock, logger, metrics = NO_METRICS, tracer = NO_TRACER, waitToRetry, timeouts = {} } = options;
+  const { clock, logger, metrics = NO_METRICS, tracer = NO_TRACER } = options;
+  const { waitToRetry, timeouts = {}, migrations } = options;
   const { baseUrl } = config;
   const metering = createMetering(metrics, clock);
   const policies = createPolicyEvaluator(await readGeoDatabase(config.geoipDb));

@@ -4,8 +4,8 @@ import { type Clock, systemClock } from '@svault/shared';
 import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import { type ListenAddress, SettingsError } from '@svault/server-kit/settings';
-import { VERSION } from '@svault/server-kit/version';
 import { startTracing } from '@svault/server-kit/tracing';
+import { VERSION } from '@svault/server-kit/version';
 import { ensureOwner } from './sign-in/bootstrap.ts';
 import { makeLoginLink } from './sign-in/login-link.ts';
 import { createApp } from './app.ts';
@@ -83,19 +83,18 @@ export async function startControlPlane(
   try {
     const { metrics, listener: metricsListener } = await startMetrics(config.metricsListen);
     undo.push(() => metricsListener?.close(METRICS_GRACE_MS));
-    const context = await createContext(config, {
-      ...{ clock, logger, metrics, waitToRetry, timeouts, migrations },
-    });
     const tracer = await startTracing(config.tracing, { program: 'svault-control-plane', logger });
     undo.push(() => tracer.close());
-    const context = await createContext(config, { clock, logger, metrics, tracer, waitToRetry, timeouts });
+    const context = await createContext(config, {
+      ...{ clock, logger, metrics, tracer, waitToRetry, timeouts, migrations },
+    });
     undo.push(() => context.close());
     await checkIssuer(context);
     const { signal } = leaving;
     const { listener: app } = createApp(context, { leaving: signal, consoleFolder: options.consoleFolder });
     startReadings(context, () => signal.aborted);
-    const gate = closedGate(metrics === NO_METRICS ? app : meterResponses(app, { ...metrics, endpointOf }));
-    const gate = closedGate(tracer.serve(app));
+    const metered = metrics === NO_METRICS ? app : meterResponses(app, { ...metrics, endpointOf });
+    const gate = closedGate(tracer.serve(metered));
     let jobs: Jobs | undefined = undefined;
     undo.push(() => jobs?.stop());
     const listener = await listen(gate.handler, {

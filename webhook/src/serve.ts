@@ -3,8 +3,8 @@ import { startCheckpoints } from '@svault/server-kit/checkpoint';
 import { listen } from '@svault/server-kit/listener';
 import { type Logger, createLogger } from '@svault/server-kit/logger';
 import type { ListenAddress } from '@svault/server-kit/settings';
-import { VERSION } from '@svault/server-kit/version';
 import { startTracing } from '@svault/server-kit/tracing';
+import { VERSION } from '@svault/server-kit/version';
 import { type Clock, formatTime, systemClock } from '@svault/shared';
 import type { Resolve } from '@svault/shared/egress';
 import { createApp } from './app.ts';
@@ -69,13 +69,10 @@ export async function startWebhook(
   const logger =
     options.logger ?? createLogger({ name: 'webhook', level: config.logLevel, format: config.logFormat });
   const { metrics, serveMetrics } = await loadMetrics(config.metricsListen);
-  const context = await openContext(
-    config,
-    { clock, logger, metrics, ...(resolve !== undefined && { resolve }) },
   const tracer = await startTracing(config.tracing, { program: 'svault-webhook', logger });
   const context = await openContext(
     config,
-    { clock, logger, tracer, ...(resolve !== undefined && { resolve }) },
+    { clock, logger, metrics, tracer, ...(resolve !== undefined && { resolve }) },
     { serve: true },
   );
   const { keyring, vault, refreshing, mint } = context;
@@ -127,8 +124,7 @@ export async function startWebhook(
     startReadings(context, () => signal.aborted);
     const metricsListener = await serveMetrics?.();
     stops.push(() => metricsListener?.close(METRICS_GRACE_MS));
-    const listener = await listen(createApp(context, signal), {
-    const listener = await listen(tracer.serve(createApp(context, meters, signal)), {
+    const listener = await listen(tracer.serve(createApp(context, signal)), {
       ...config.listen,
       setting: 'SV_WEBHOOK_LISTEN',
       maxHeaderBytes: MAX_HEADER_BYTES,
