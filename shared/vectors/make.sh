@@ -1,6 +1,7 @@
 #!/bin/bash
 # Makes the vectors with the openssl command line alone, so that they owe nothing to our code; make/sealed.py makes those of
-# sealed delivery, which that has no cipher for, with Python's `cryptography`, and make/approvals.py those of approvals.
+# sealed delivery, which that has no cipher for, with Python's `cryptography`, make/approvals.py those of approvals, and
+# make/audit-chain.py those of the audit log.
 # Frozen: running this again changes no byte. Usage: shared/vectors/make.sh
 set -euo pipefail
 export LC_ALL=C

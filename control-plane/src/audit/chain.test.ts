@@ -2,7 +2,8 @@ import type { Id } from '@svault/shared';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AuditDetail, type NewAuditEvent, stampEvent } from '../core/audit-event.ts';
-import { EMPTY_CHAIN, followChain, linkEvent } from './chain.ts';
+import { EMPTY_CHAIN, followChain } from '@svault/shared/audit-chain';
+import { linkEvent } from './chain.ts';
 
 const event: NewAuditEvent = {
   vaultId: 'vlt_1' as Id<'vlt'>,

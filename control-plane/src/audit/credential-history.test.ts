@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type AuditEvent, stampEvent } from '../core/audit-event.ts';
 import type { AuditFilter } from '../core/audit-store.ts';
-import { EMPTY_CHAIN, linkEvent } from './chain.ts';
+import { EMPTY_CHAIN } from '@svault/shared/audit-chain';
+import { linkEvent } from './chain.ts';
 import { type HistorySubject, readCredentialHistory } from './credential-history.ts';
 
 beforeAll(() => aeadReady());

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { readCursor } from '../core/paging.ts';
 import { type AuditEvent, stampEvent } from '../core/audit-event.ts';
 import type { AuditFilter } from '../core/audit-store.ts';
-import { EMPTY_CHAIN, linkEvent } from './chain.ts';
+import { EMPTY_CHAIN } from '@svault/shared/audit-chain';
+import { linkEvent } from './chain.ts';
 import { findEvents } from './events-query.ts';
 
 const vaultId = newId('vlt');

@@ -4,7 +4,7 @@ import type { Logger } from '@svault/server-kit/logger';
 import type { UnitOfWork } from '../core/stores.ts';
 import type { AuditEvent } from '../core/audit-event.ts';
 import type { AuditChain, AuditStore } from '../core/audit-store.ts';
-import { followChain } from './chain.ts';
+import { followChain } from '@svault/shared/audit-chain';
 import { eachVault } from './each-vault.ts';
 
 /** Removes events that are older than the operator's retention from the old end of each vault's chain. */

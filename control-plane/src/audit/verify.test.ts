@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Id, newId } from '@svault/shared';
 import { describe, expect, it } from 'vitest';
 import { type AuditEvent, stampEvent } from '../core/audit-event.ts';
-import { EMPTY_CHAIN, linkEvent } from './chain.ts';
+import { EMPTY_CHAIN } from '@svault/shared/audit-chain';
+import { linkEvent } from './chain.ts';
 import { createLogVerification, verifyLog } from './verify.ts';
 
 const vaultId: Id<'vlt'> = newId('vlt');

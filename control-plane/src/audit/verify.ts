@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Id } from '@svault/shared';
-import type { AuditEvent, ChainHead } from '../core/audit-event.ts';
+import { type ChainBreak, type ChainHead, followChain } from '@svault/shared/audit-chain';
+import type { AuditEvent } from '../core/audit-event.ts';
 import type { AuditStore } from '../core/audit-store.ts';
-import { type ChainBreak, followChain } from './chain.ts';
 
 type LogVerdict =
   | { readonly intact: true; readonly events: number; readonly head: ChainHead }

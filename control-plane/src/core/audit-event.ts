@@ -1,4 +1,5 @@
 import { type Id, formatTime, newTimeOrderedId } from '@svault/shared';
+import { withTakeableText } from '@svault/shared/audit-chain';
 import { type Outcome, secretFieldIn } from '@svault/shared/schemas';
 import type { Origin } from './origin.ts';
 
@@ -193,27 +194,10 @@ function shippableDetail(detail: AuditDetail): AuditDetail {
   return fits(short) ? short : { truncated: true };
 }
 
-/** Replaces what some databases or JSON parsers reject: NUL and lone surrogates. */
-export function withTakeableText(detail: AuditDetail): AuditDetail {
-  if (!/\\u(0000|d[89a-f])/.test(JSON.stringify(detail))) return detail;
-  const takeable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
-  const members = Object.entries(detail).map(([name, value]) => {
-    if (typeof value === 'string') return [name, takeable(value)];
-    return [name, typeof value === 'object' ? value.map(takeable) : value];
-  });
-  return Object.fromEntries(members) as AuditDetail;
-}
-
 const fits = (detail: AuditDetail): boolean => JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS;
 
 function shortened(value: DetailValue): DetailValue {
   if (typeof value !== 'string' || value.length <= SHORT_TEXT_CHARACTERS) return value;
   // The cut may split a surrogate pair.
   return `${value.slice(0, SHORT_TEXT_CHARACTERS).toWellFormed()}…`;
-}
-
-/** The number and hash of a chain's last event. */
-export interface ChainHead {
-  readonly seq: number;
-  readonly hash: string;
 }

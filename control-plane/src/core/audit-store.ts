@@ -1,6 +1,7 @@
 import type { Id } from '@svault/shared';
+import type { ChainHead } from '@svault/shared/audit-chain';
 import type { Outcome } from '@svault/shared/schemas';
-import type { AuditEvent, AuditEventType, ChainHead, NewAuditEvent } from './audit-event.ts';
+import type { AuditEvent, AuditEventType, NewAuditEvent } from './audit-event.ts';
 import type { Channel } from './origin.ts';
 
 /** Conditions joined by AND; without any, every event matches. */

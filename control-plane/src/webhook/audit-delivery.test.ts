@@ -2,8 +2,9 @@ import type { Id } from '@svault/shared';
 import { STORAGE_LIMITS, auditEventSchema } from '@svault/shared/schemas';
 import { describe, expect, it } from 'vitest';
 import { type NewAuditEvent, stampEvent } from '../core/audit-event.ts';
-import { EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
-import { cutBatch, toWireEvent } from './audit-delivery.ts';
+import { EMPTY_CHAIN, copiedEvent } from '@svault/shared/audit-chain';
+import { linkEvent } from '../audit/chain.ts';
+import { cutBatch } from './audit-delivery.ts';
 
 const event: NewAuditEvent = {
   vaultId: `vlt_${'v'.repeat(22)}` as Id<'vlt'>,
@@ -23,16 +24,16 @@ const bodyBytes = (batch: ReturnType<typeof events>): number =>
   Buffer.byteLength(
     JSON.stringify({
       batch: [
-        { op: 'audit.append', events: batch.map(toWireEvent) },
+        { op: 'audit.append', events: batch.map(copiedEvent) },
         { op: 'audit.list', limit: 1 },
       ],
     }),
   );
 
-it('toWireEvent replaces lone surrogates, which a strict webhook would reject each time', () => {
+it('copiedEvent replaces lone surrogates, which a strict webhook would reject each time', () => {
   const [written] = events(1);
   const old = written && { ...written, detail: { name: 'x\ud800', tags: ['\udc00'] } };
-  expect(old && toWireEvent(old).detail).toEqual({ name: 'x\ufffd', tags: ['\ufffd'] });
+  expect(old && copiedEvent(old).detail).toEqual({ name: 'x\ufffd', tags: ['\ufffd'] });
 });
 
 describe('a batch of audit events', () => {
@@ -54,7 +55,7 @@ describe('a batch of audit events', () => {
 
   it('has events of the protocol’s schema, whole but for vault, place and hash', () => {
     const [first] = events(1, { ...event, detail: { name: '語'.repeat(1000) } });
-    const wire = toWireEvent(first!);
+    const wire = copiedEvent(first!);
     expect(auditEventSchema.safeParse(wire).success).toBe(true);
     const { vaultId: _vaultId, ...sent } = event;
     expect(wire).toEqual({ ...sent, id: first!.id, timestamp: first!.timestamp, detail: first!.detail });

@@ -1,13 +1,13 @@
 import { type Clock, type Id, formatTime } from '@svault/shared';
+import { copiedEvent } from '@svault/shared/audit-chain';
 import {
   STORAGE_LIMITS,
-  type AuditEvent as WireAuditEvent,
   auditHeadSchema,
   storageAnswerSchemas,
   storageBatchAnswerSchema,
 } from '@svault/shared/schemas';
 import * as z from 'zod';
-import { type AuditEvent, withTakeableText } from '../core/audit-event.ts';
+import type { AuditEvent } from '../core/audit-event.ts';
 import { type LogHead, type WebhookLinkStore, contradictionBetween } from '../core/webhook-link.ts';
 import type { UnitOfWork } from '../core/stores.ts';
 import { WebhookCallFailed } from './call-failed.ts';
@@ -50,7 +50,7 @@ export function createAuditDelivery(options: {
       // Unbound a moment ago: the events wait for the next webhook.
       if (link === undefined || last === undefined) return false;
       await missedUses?.recover(link, signal);
-      const append = { op: 'audit.append', events: events.map(toWireEvent) };
+      const append = { op: 'audit.append', events: events.map(copiedEvent) };
       const batch = [append, { op: 'audit.list', limit: 1 }];
       const { body, latencyMs } = await webhook.call(link, { path: '/v1/storage', body: { batch }, signal });
       const head = readResults(body, events.length);
@@ -124,27 +124,6 @@ function readResults(body: Record<string, unknown>, sent: number): LogHead {
 
 /** A database changes half a surrogate pair, and PostgreSQL rejects NUL: the stored head would differ from the next one. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
-
-/** An event as it is sent. Its place in our hash chain is left out: the webhook gives it one in its own. */
-export function toWireEvent(event: AuditEvent): WireAuditEvent {
-  const { id, eventType, timestamp, outcome, agentId, proxyId, userId, serviceName, count, origin } = event;
-  // Older events were written before their text was checked.
-  const own = event.detail && withTakeableText(event.detail);
-  // Every webhook keeps `detail`, and ignores members of events that it does not know (PROTOCOL.md TRN-11).
-  const detail = origin === undefined ? own : { ...own, origin };
-  return {
-    id,
-    eventType,
-    timestamp,
-    outcome,
-    ...(agentId !== undefined && { agentId }),
-    ...(proxyId !== undefined && { proxyId }),
-    ...(userId !== undefined && { userId }),
-    ...(serviceName !== undefined && { serviceName }),
-    ...(count !== undefined && { count }),
-    ...(detail !== undefined && { detail }),
-  };
-}
 
 /** PROTOCOL.md section 2: a body has up to 1 MiB, of which this leaves room for the members around the events. */
 const MAX_BATCH_BYTES = 1024 * 1024 - 4096;

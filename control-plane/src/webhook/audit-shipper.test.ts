@@ -2,7 +2,8 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, ManualClock } from '@svault/shared';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AuditEvent, stampEvent } from '../core/audit-event.ts';
-import { EMPTY_CHAIN, linkEvent } from '../audit/chain.ts';
+import { EMPTY_CHAIN } from '@svault/shared/audit-chain';
+import { linkEvent } from '../audit/chain.ts';
 import { type AuditShipper, createAuditShipper } from './audit-shipper.ts';
 
 const VAULT = 'vlt_1' as Id<'vlt'>;

@@ -1,7 +1,7 @@
 import { type Id, ManualClock, newId } from '@svault/shared';
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import { type ChainBreak, EMPTY_CHAIN } from '../../src/audit/chain.ts';
+import { type ChainBreak, EMPTY_CHAIN } from '@svault/shared/audit-chain';
 import { verifyLog } from '../../src/audit/verify.ts';
 import { AUDIT_COLUMNS } from '../../src/store/kysely/audit-rows.ts';
 import type { Database } from '../../src/store/database.ts';

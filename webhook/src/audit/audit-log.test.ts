@@ -1,4 +1,4 @@
-import { CHAIN_START, canonicalJson } from '@svault/server-kit/hash-chain';
+import { CHAIN_START, canonicalJson } from '@svault/shared/audit-chain';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { subjectOf } from './audit-log.ts';

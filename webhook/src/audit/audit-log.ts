@@ -1,5 +1,5 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import { CHAIN_START } from '@svault/server-kit/hash-chain';
+import { CHAIN_START } from '@svault/shared/audit-chain';
 import { type Clock, formatTime, randomToken } from '@svault/shared';
 import type { AuditEvent } from '@svault/shared/schemas';
 import { type AuditEntry, type AuditHead, type AuditStore, entryHash } from './audit-store.ts';

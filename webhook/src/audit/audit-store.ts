@@ -1,4 +1,4 @@
-import { chainHash } from '@svault/server-kit/hash-chain';
+import { chainHash } from '@svault/shared/audit-chain';
 
 /** One entry of the log, as it is hashed; `detail` is the JSON text, so that its hash does not depend on a parser. */
 export interface AuditEntry {

@@ -1,4 +1,4 @@
-import { CHAIN_START } from '@svault/server-kit/hash-chain';
+import { CHAIN_START } from '@svault/shared/audit-chain';
 import { type AuditHead, type ChainedEntry, type Epoch, entryHash } from './audit-store.ts';
 
 type ChainVerdict =

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@svault/server-kit/hash-chain';
+import { canonicalJson } from '@svault/shared/audit-chain';
 import { type Clock, Secret, parseTime } from '@svault/shared';
 import { ApiError } from '../errors.ts';
 import type { Mint } from '../mint/mint.ts';

@@ -1,5 +1,5 @@
 import type { GroupCommit } from '@svault/server-kit/group-commit';
-import { canonicalJson } from '@svault/server-kit/hash-chain';
+import { canonicalJson } from '@svault/shared/audit-chain';
 import type { ProxyConfig } from '@svault/shared/schemas';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { ApiError } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { AeadFailed } from '@svault/server-kit/aead';
-import { canonicalJson } from '@svault/server-kit/hash-chain';
+import { canonicalJson } from '@svault/shared/audit-chain';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { toBase64url } from '@svault/shared';
 import type { ApprovalStore, Approver, AskedCounts, StoredApproval } from '../approvals/approval-store.ts';

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Clock, Id } from '@svault/shared';
 import { type AuditEvent, type NewAuditEvent, changesDecisions, stampEvent } from '../../core/audit-event.ts';
 import type { AuditChain, AuditFilter, AuditStore } from '../../core/audit-store.ts';
-import { EMPTY_CHAIN } from '../../audit/chain.ts';
+import { EMPTY_CHAIN } from '@svault/shared/audit-chain';
 import { fromAuditRow } from './audit-rows.ts';
 import { all, changesRow, run } from './queries.ts';
 import { toEntity } from './rows.ts';

@@ -120,7 +120,7 @@ const VAULT_LOCKS = 7_385_216;
  * `svault_record` takes the same lock and appends events to the account's chain in one round trip. It returns the
  * positions, from 1, of the events that it left out. Each statement in it sees what was committed before it got the lock.
  *
- * - `behind`: of each event the text that is hashed after its number (`audit/chain.ts`); the columns are read from it
+ * - `behind`: of each event the text that is hashed after its number (`hashedText` of the protocol library); the columns are read from it
  * - `raises`: an event reports a change that decisions depend on, so the account's revision grows
  * - `revisions`: of each event the account's revision that it requires, or null
  * - `uses`: of each event `[target type, target id, rule id, limit]` of each use that is counted with it, all or none

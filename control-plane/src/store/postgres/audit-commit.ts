@@ -4,7 +4,7 @@ import type { Clock } from '@svault/shared';
 import { formatTime } from '@svault/shared';
 import { stampEvent } from '../../core/audit-event.ts';
 import { type AuditCommit, type AuditEntry, isExpired } from '../../audit/audit-writer.ts';
-import { hashedText } from '../../audit/chain.ts';
+import { hashedText } from '@svault/shared/audit-chain';
 import { createBatcher } from './batcher.ts';
 import { isConflict } from './postgres-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';

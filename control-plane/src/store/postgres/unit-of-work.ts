@@ -2,7 +2,7 @@ import { StorageFailure } from '@svault/server-kit/storage-failure';
 import type { Clock } from '@svault/shared';
 import { type Kysely, sql } from 'kysely';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hashedText } from '../../audit/chain.ts';
+import { hashedText } from '@svault/shared/audit-chain';
 import type { UnitOfWork } from '../../core/stores.ts';
 import type { Engine } from '../engine.ts';
 import { createStores } from '../kysely/stores.ts';

@@ -1,14 +1,15 @@
 import type { SqliteGroupCommit } from '@svault/server-kit/group-commit';
 import type { SqliteDatabase } from '@svault/server-kit/sqlite';
 import { type Clock, type Id, formatTime } from '@svault/shared';
-import { type ChainHead, stampEvent } from '../../core/audit-event.ts';
+import { stampEvent } from '../../core/audit-event.ts';
 import {
   type AuditCommit,
   type AuditEntry,
   type CommittedEvent,
   isExpired,
 } from '../../audit/audit-writer.ts';
-import { EMPTY_CHAIN, linkEvent } from '../../audit/chain.ts';
+import { type ChainHead, EMPTY_CHAIN } from '@svault/shared/audit-chain';
+import { linkEvent } from '../../audit/chain.ts';
 import type { LifetimeUse } from '../../core/policy.ts';
 import type { AuditEventRow } from '../schema.ts';
 import { AUDIT_COLUMNS, toAuditRow } from '../kysely/audit-rows.ts';
