@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, get } from 'node:http';
+import { type ChainedEvent, EMPTY_CHAIN, followChain } from '@svault/shared/audit-chain';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
 
@@ -30,7 +31,10 @@ describe('GET /api/audit/export', () => {
     const { json: rest } = await service.admin('GET', next);
     const lines = (await textOf(query)).trimEnd().split('\n');
     expect(lines).toHaveLength(103);
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([...first.items, ...rest.items]);
+    const vaultId = expect.stringMatching(/^vlt_/) as string;
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(
+      [...first.items, ...rest.items].map((event) => ({ ...event, vaultId })),
+    );
   });
 
   test('writes CSV in which no text of an agent is a formula, and none leaves its cell', async () => {
@@ -60,6 +64,25 @@ describe('GET /api/audit/export', () => {
     }
   });
 
+  test('gives the whole log oldest first, from any number on, as a chain that verifies by itself', async () => {
+    const eventsFrom = async (query: string) =>
+      (await textOf(`order=asc${query}`))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as ChainedEvent & { readonly previousHash: string });
+    const all = await eventsFrom('');
+    const head = { seq: all.length, hash: all.at(-1)?.hash };
+    expect(all.length).toBeGreaterThan(101);
+    expect(followChain(EMPTY_CHAIN, all)).toEqual(head);
+    for (const after of [0, 1, 99, 100, 101, all.length - 1]) {
+      const events = await eventsFrom(`&after=${after}`);
+      expect(events).toEqual(all.slice(after));
+      expect(followChain({ seq: after, hash: events[0]!.previousHash }, events)).toEqual(head);
+    }
+    expect(await textOf(`order=asc&after=${all.length}`)).toBe('');
+    expect(await textOf(`order=asc&format=csv&after=${all.length + 5}`)).toMatch(/^seq,[^\n]+\r\n$/);
+  });
+
   test('runs at most twice at a time for an account, whose clients read as slowly as they like', async () => {
     // More than the buffers of a connection take, by rows of the log put before its start.
     for (let n = 0; n < 9; n++)
@@ -85,7 +108,17 @@ describe('GET /api/audit/export', () => {
     second.destroy();
   });
 
-  test.each(['format=xml', 'outcome=perhaps', 'cursor=x', 'limit=5'])('rejects %s', async (query) => {
+  test.each([
+    'after=1',
+    'order=asc&outcome=denied',
+    'order=desc&after=1',
+    'order=asc&after=-1',
+    'order=up',
+    'format=xml',
+    'outcome=perhaps',
+    'cursor=x',
+    'limit=5',
+  ])('rejects %s', async (query) => {
     expect((await service.admin('GET', `${EXPORT}?${query}`)).status).toBe(422);
   });
 });

@@ -1,3 +1,4 @@
+import { type ChainedEvent, EMPTY_CHAIN, followChain } from '@svault/shared/audit-chain';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type TwoAccounts, twoAccounts } from '../isolation/accounts.ts';
 import { type EventStream, followEvents } from '../support/event-stream.ts';
@@ -60,6 +61,15 @@ async function wholeLog(call: Call = service.admin): Promise<readonly { seq: num
     cursor = `&cursor=${nextCursor}`;
   }
 }
+/** The data of an event without what its hash is verified by, which the list leaves out. */
+function listed({ data }: Awaited<ReturnType<EventStream['end']>>[number]): unknown {
+  const { vaultId, previousHash, ...event } = data as Readonly<Record<string, unknown>>;
+  expect([vaultId, previousHash]).toEqual([
+    expect.stringMatching(/^vlt_/),
+    expect.stringMatching(/^[0-9a-f]{64}$/),
+  ]);
+  return event;
+}
 const headOf = async (call?: Call): Promise<number> => (await wholeLog(call)).at(-1)!.seq;
 
 describe('GET /api/events', () => {
@@ -68,7 +78,8 @@ describe('GET /api/events', () => {
     await createFolder();
     const [sent] = await stream.first(1);
     const newest = (await service.admin('GET', '/api/audit?limit=1')).json.items[0];
-    expect(sent).toEqual({ id: String(newest.seq), event: 'audit', data: newest });
+    expect(sent).toMatchObject({ id: String(newest.seq), event: 'audit' });
+    expect(listed(sent!)).toEqual(newest);
     expect(newest).toMatchObject({ eventType: 'FOLDER_CREATED', userEmail: 'owner@example.org' });
   });
 
@@ -93,7 +104,11 @@ describe('GET /api/events', () => {
     await writing;
     const log = await wholeLog();
     seen.push(...(await second.first(log.length - seen.length)));
-    expect(seen.map(({ data }) => data as unknown)).toEqual(log);
+    expect(seen.map(listed)).toEqual(log);
+    const chained = seen.map(({ data }) => data as ChainedEvent);
+    expect(followChain(EMPTY_CHAIN, chained)).toMatchObject({ seq: log.length });
+    const { previousHash } = seen[1]!.data as { readonly previousHash: string };
+    expect(previousHash).toBe(seen[0]!.data.hash);
   });
 
   test('a number that the log has not reached begins with the next event', async () => {
@@ -199,7 +214,7 @@ describe('with two accounts', () => {
     for (const [at, { call }] of [owner, stranger].entries()) {
       const log = await wholeLog(call);
       const sent = await streams[at]!.first(log.length);
-      expect(sent.map(({ data }) => data as unknown)).toEqual(log);
+      expect(sent.map(listed)).toEqual(log);
     }
   });
 });

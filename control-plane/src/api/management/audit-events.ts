@@ -1,25 +1,18 @@
 import * as z from 'zod';
+import { linkedEventsAfter } from '../../audit/linked-events.ts';
 import { createLiveFeed } from '../../audit/live-feed.ts';
 import { mayEndSignIns } from '../../core/audit-event.ts';
 import { ApiError, invalidArgument } from '../../core/errors.ts';
-import { auditEventSchema, viewsOf } from './audit-view.ts';
+import { SEQ, seqQuery } from './audit-filter.ts';
+import { exportedEventSchema, exportedViewsOf } from './audit-view.ts';
 import type { Needs } from './dependencies.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 import type { EventFeed, ServerSentEvent } from './send-events.ts';
 
-/** The number of an event, or 0 for what is before the first. */
-const SEQ = /^(?:0|[1-9][0-9]{0,14})$/;
-
 const eventsQuery = z.strictObject({
-  after: z
-    .string()
-    .regex(SEQ, 'must be the number (seq) of an event, or 0')
-    .optional()
-    .meta({
-      description:
-        'Begins with the event behind this number; a `Last-Event-ID` goes before it. Without either: with the next event',
-      override: { type: 'integer', minimum: 0 },
-    }),
+  after: seqQuery(
+    'Begins with the event behind this number; a `Last-Event-ID` goes before it. Without either: with the next event',
+  ),
 });
 
 /** Seconds after which a client may try again when too many streams are open. */
@@ -33,10 +26,10 @@ export function createAuditEventRoutes({
 }: Needs<'logger' | 'metrics', 'audit' | 'names'>): ManagementRoute[] {
   const feed = createLiveFeed<ServerSentEvent>({
     read: async (vaultId, seq, limit) => {
-      const views = await viewsOf(names, vaultId, await log.after(vaultId, seq, limit));
+      const views = await exportedViewsOf(names, vaultId, await linkedEventsAfter(log, vaultId, seq, limit));
       return views.map((view) => ({
         seq: view.seq,
-        text: `id: ${view.seq}\nevent: audit\ndata: ${JSON.stringify(auditEventSchema.parse(view))}\n\n`,
+        text: `id: ${view.seq}\nevent: audit\ndata: ${JSON.stringify(view)}\n\n`,
         mayEndSignIns: mayEndSignIns(view.eventType),
       }));
     },
@@ -51,7 +44,7 @@ export function createAuditEventRoutes({
         'Follow what happens, oldest first, as server-sent events named `audit`; ends with the sign-in',
       role: 'member',
       query: eventsQuery,
-      response: { status: 200, events: auditEventSchema },
+      response: { status: 200, events: exportedEventSchema },
       errors: ['RATE_LIMITED'],
       handle: async ({ actor: { vaultId }, query, exchange }): Promise<EventFeed> => {
         const after = lastEventId(exchange.header('last-event-id')) ?? query.after;

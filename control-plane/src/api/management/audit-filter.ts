@@ -8,6 +8,16 @@ import { idSchema, serviceNameSchema, timeInputSchema } from './fields.ts';
 
 const timeQuery = timeInputSchema.optional();
 
+/** The number of an event, or 0 for what is before the first. */
+export const SEQ = /^(?:0|[1-9][0-9]{0,14})$/;
+
+export const seqQuery = (description: string) =>
+  z
+    .string()
+    .regex(SEQ, 'must be the number (seq) of an event, or 0')
+    .optional()
+    .meta({ description, override: { type: 'integer', minimum: 0 } });
+
 /** An id or name that nothing has matches no event. */
 export const auditFilterQuery = {
   agentId: idSchema('agt').optional(),

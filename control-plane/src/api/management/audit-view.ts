@@ -2,6 +2,7 @@ import { type Id, isId } from '@svault/shared';
 import { OUTCOMES } from '@svault/shared/schemas';
 import * as z from 'zod';
 import { AUDIT_EVENT_TYPES, type AuditEvent } from '../../core/audit-event.ts';
+import type { LinkedEvent } from '../../audit/linked-events.ts';
 import type { NameStore } from '../../core/name.ts';
 import { CHANNELS } from '../../core/origin.ts';
 import { TICKET_OUTCOMES } from '../../webhook/ticket-outcomes.ts';
@@ -60,6 +61,19 @@ export const auditEventSchema = z
 
 export const auditPageSchema = pageSchema(auditEventSchema);
 
+/** An event with all that its hash is verified by. */
+export const exportedEventSchema = auditEventSchema
+  .extend({
+    vaultId: z.string().meta({ description: 'The account, which the hash covers' }),
+    previousHash: z
+      .string()
+      .optional()
+      .meta({ description: 'The hash of the event before; absent where it is not the one given before' }),
+  })
+  .meta({ id: 'ExportedAuditEvent' });
+
+export type ExportedEventView = z.output<typeof exportedEventSchema>;
+
 export type AuditEventView = z.output<typeof auditEventSchema>;
 
 /** An event without the names of what it refers to. */
@@ -108,4 +122,14 @@ export async function viewsOf(
       }),
     ),
   }));
+}
+
+/** The same, with all that their hashes are verified by. */
+export async function exportedViewsOf(
+  nameStore: NameStore,
+  vaultId: Id<'vlt'>,
+  events: readonly LinkedEvent[],
+): Promise<ExportedEventView[]> {
+  const views = await viewsOf(nameStore, vaultId, events);
+  return views.map((view) => exportedEventSchema.parse({ ...view, vaultId }));
 }
