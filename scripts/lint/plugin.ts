@@ -29,7 +29,7 @@ interface Context {
 
 /** Package entries: the only files that may hand on what another file exports. */
 const ENTRY =
-  /^(shared\/src\/((schemas|egress|sealed|error-catalog|request-rules)\/)?|(conformance|clients\/node)\/src\/)index\.ts$/;
+  /^(shared\/src\/((schemas|egress|sealed|error-catalog|request-rules|audit-chain)\/)?|(conformance|clients\/node)\/src\/)index\.ts$/;
 /** Names that say nothing about what is inside. */
 const MUTE = /(^|\/)(utils?|helpers?|services?|types|common|misc)(\.ts$|\/)/;
 
