@@ -10,6 +10,7 @@ import { webhookConfig } from '../config/config.ts';
 import { startWebhook } from '../serve.ts';
 import { APPROVAL_COMMANDS } from './approvals.ts';
 import { MIGRATE_COMMANDS } from './migrate.ts';
+import { auditExport } from './audit-export.ts';
 import { restoreBackupCommand } from './restore-backup.ts';
 import { rotateMasterKeyCommand } from './rotate-master-key.ts';
 import { withVault } from './with-vault.ts';
@@ -130,5 +131,6 @@ export const WEBHOOK: Program = {
     restore,
     purge,
     'audit verify': auditVerify,
+    'audit export': auditExport,
   },
 };

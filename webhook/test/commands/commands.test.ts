@@ -227,6 +227,43 @@ describe('a record that a compromised control plane replaces repeatedly', () => 
   });
 });
 
+describe('audit export', () => {
+  it('writes every entry as a line of JSON and the verdict as the last, also behind a break', async () => {
+    const webhook = await bound();
+    for (let count = 0; count < 4; count += 1) await webhook.store('doc', PLAIN);
+    const entriesOf = (text: string) =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    const whole = await command(webhook, 'audit', 'export');
+    const entries = entriesOf(whole.stdout);
+    const end = entries.pop();
+    expect([whole.code, end?.['verdict']]).toEqual([
+      0,
+      expect.objectContaining({ ok: true, entries: entries.length }),
+    ]);
+    expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1));
+    expect(entries.at(-1)).toMatchObject({
+      source: 'webhook',
+      eventType: 'CREDENTIAL_STORED',
+      detail: { version: 4 },
+    });
+    expect(whole.stdout).not.toContain(PLAIN.value);
+    await webhook.stop();
+    const db = new Database(join(webhook.dataDir, 'webhook.db'));
+    db.exec(`UPDATE audit_log SET detail = '{"version":' WHERE seq = 3`);
+    db.close();
+    const broken = await command(webhook, 'audit', 'export');
+    expect([broken.code, entriesOf(broken.stdout).at(-1)?.['verdict']]).toEqual([
+      1,
+      expect.objectContaining({ ok: false, seq: 3, problem: 'this entry was changed' }),
+    ]);
+    expect(entriesOf(broken.stdout)).toHaveLength(entries.length + 1);
+    expect(entriesOf(broken.stdout)[2]).toMatchObject({ detail: { unreadable: '{"version":' } });
+  });
+});
+
 describe('audit verify', () => {
   async function verifyAfter(sql: string): Promise<{ code: number | null; stdout: string }> {
     const webhook = await bound();
