@@ -105,7 +105,10 @@ export const EXIT_CODES = {
   },
   empty: { code: 6, meaning: 'the credential has no value (get --check)' },
   rateLimited: { code: 7, meaning: 'too many requests (HTTP 429), after the retries' },
-  differs: { code: 8, meaning: 'a check found a difference (policies diff and test, audit verify, doctor)' },
+  differs: {
+    code: 8,
+    meaning: 'a check found a difference (policies diff and test, audit verify and compare, doctor)',
+  },
   interrupted: { code: 130, meaning: 'ended by Ctrl-C' },
 } as const;
 

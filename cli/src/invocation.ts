@@ -26,6 +26,8 @@ export type Run<Operands extends readonly unknown[] = readonly unknown[], Option
 /** Where a command reads and writes. Data goes to `out` and everything else to `err`, so that a pipe gets data alone. */
 interface Terminal {
   out(text: string | Uint8Array): void;
+  /** As `out`. Resolves when the system has taken the text; rejects where nobody reads any more. */
+  written(text: string): Promise<void>;
   err(text: string): void;
   readonly stdin: Readable;
   /** Whether a person sits at the stream. */

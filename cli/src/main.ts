@@ -27,6 +27,10 @@ export async function main(): Promise<void> {
   process.exitCode = await run(args, {
     terminal: {
       out: (text) => process.stdout.write(text),
+      written: (text) =>
+        new Promise((resolve, reject) => {
+          process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+        }),
       err: (text) => process.stderr.write(text),
       // Opened by those who read it: that takes time, and changes the modes of a terminal.
       get stdin() {

@@ -61,6 +61,7 @@ export function seat({ stdin = Readable.from([]), isPerson = false, columns, onE
   const said = { out: '', err: '' };
   const terminal = {
     out: (text: string | Uint8Array) => void (said.out += Buffer.from(text).toString()),
+    written: async (text: string) => void (said.out += text),
     err: (text: string) => {
       said.err += text;
       onErr?.(said.err);

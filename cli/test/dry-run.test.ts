@@ -112,6 +112,8 @@ test.each([
     'POST /api/providers\n{"name":"id","tokenUrl":"https://id.example/token","clientId":"x","authMethod":"client_secret_basic","clientSecret":"…"}',
   ],
   [ADMIN, 'audit --service github --limit 5', 'GET /api/audit?delivery=true&serviceName=github&limit=5'],
+  [ADMIN, 'audit export --after 7', 'GET /api/audit/export?order=asc&after=7'],
+  [ADMIN, 'audit export --follow', 'GET /api/events?after=0'],
   [ADMIN, 'members rm ada', 'DELETE /api/members/ada'],
   [ADMIN, 'account export', 'GET /api/account/export'],
   [ADMIN, 'doctor', 'GET /readyz'],

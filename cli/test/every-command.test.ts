@@ -24,6 +24,7 @@ const COMMANDS_ELSEWHERE: Readonly<Record<string, string>> = {
   approve: 'approve.test.ts, with a security key of its own',
   completion: 'completion.test.ts, in the shells',
   run: 'run/run.test.ts, with an API over TLS that its proxy covers',
+  'audit compare': 'audit-compare.test.ts, with what the webhook wrote',
   import: 'import.test.ts, with a home folder of its own',
 };
 
@@ -36,8 +37,7 @@ const OPERATIONS_ELSEWHERE: Readonly<Record<string, string>> = {
   bindWebhook: 'svault webhook bind: webhook-bind.test.ts',
   signInByLink: 'opens a session of a browser; people use the page, programs an admin key',
   signInByPassword: 'opens a session of a browser; svault login opens that page',
-  exportAuditLog: 'a file for a browser or curl; svault audit --json pages through the list',
-  streamAuditEvents: 'for pages and programs; svault audit --follow reads the list, for its filters',
+  streamAuditEvents: 'svault audit export --follow: audit-export.test.ts; it goes on until Ctrl-C',
   readReachMatrix: 'the table of the console; svault reach lists the same pairs',
   getNotificationOptions: 'what a browser subscribes with: the console',
   getSetup: 'the first steps of the console’s guide; each step has a command',
@@ -139,6 +139,7 @@ vault unlock
 vault edit --access-requests
 audit list
 audit show 1
+audit export
 audit verify
 limits list
 limits usage --agent ci

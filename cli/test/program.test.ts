@@ -55,7 +55,9 @@ const TABLE = [
   ...[
     'audit list|ls',
     'audit show',
+    'audit export',
     'audit verify',
+    'audit compare',
     'limits list|ls',
     'limits usage',
     'account overview',

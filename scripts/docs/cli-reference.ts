@@ -10,6 +10,7 @@ export function cliReference(): string {
   const program = createProgram({
     terminal: {
       out: (text) => void (help += String(text)),
+      written: () => Promise.resolve(),
       err: () => undefined,
       stdin: Readable.from([]),
       interactive: { in: false, out: false, err: false },

@@ -3,7 +3,7 @@ import { type ActingLogin, actingLogin } from '../contexts/acting-login.ts';
 import { ENVIRONMENT_NAME } from '../contexts/context-name.ts';
 import { Failure, failed } from '../failure.ts';
 import { DryRunDone, showInstead } from '../http/dry-run.ts';
-import type { IncomingAnswer, OutgoingRequest } from '../http/send.ts';
+import { type IncomingAnswer, type OutgoingRequest, send, sendStreamed } from '../http/send.ts';
 import { refusalOf, understood } from '../http/refusal.ts';
 import { sendWithRetries } from '../http/send-with-retries.ts';
 import type { Invocation } from '../invocation.ts';
@@ -18,6 +18,8 @@ export interface ApiClient {
   read<T>(path: string, schema: z.ZodType<T>, dryAnswer?: T): Promise<T>;
   /** GET of a document that grows with the account. */
   readLarge<T>(path: string, schema: z.ZodType<T>): Promise<T>;
+  /** GET of what is read as it comes, which may have no end. Under `--dry-run` it is shown, and the command ends there. */
+  readStream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /** GET of a list, page by page, to its end or to `limit` items. */
   readAll<T>(path: string, itemSchema: z.ZodType<T>, limit?: number): Promise<T[]>;
   /** GET whose answer is a redirect, which is not followed. Under `--dry-run` it is shown. @returns its address, or `dryLocation` */
@@ -80,14 +82,18 @@ export async function apiClient(
     );
   const dry = invocation.flags.dryRun === true;
 
-  const ask = async (request: OutgoingRequest): Promise<IncomingAnswer> => {
+  const askBy = async <Answer extends IncomingAnswer>(
+    sendOnce: (invocation: Invocation, request: OutgoingRequest) => Promise<Answer>,
+    request: OutgoingRequest,
+  ): Promise<Answer> => {
     const authorization = await login.authorization();
-    const first = await sendWithRetries(invocation, { ...request, authorization });
+    const first = await sendWithRetries(invocation, { ...request, authorization }, sendOnce);
     const renewed = first.status === 401 ? await login.renewed() : undefined;
     return renewed === undefined
       ? first
-      : sendWithRetries(invocation, { ...request, authorization: renewed });
+      : sendWithRetries(invocation, { ...request, authorization: renewed }, sendOnce);
   };
+  const ask = (request: OutgoingRequest): Promise<IncomingAnswer> => askBy(send, request);
   const urlOf = (path: string): URL => new URL(baseUrl + path);
   const shownInstead = <T>(request: OutgoingRequest, dryAnswer?: T): T => {
     showInstead(invocation, request);
@@ -108,6 +114,15 @@ export async function apiClient(
     read: (path, schema, dryAnswer) => answerTo({ method: 'GET', url: urlOf(path) }, schema, dryAnswer),
     readLarge: (path, schema) =>
       answerTo({ method: 'GET', url: urlOf(path), maxAnswerBytes: MAX_DOCUMENT_BYTES }, schema),
+    readStream: async (path) => {
+      const request = { method: 'GET', url: urlOf(path) } as const;
+      if (dry) return shownInstead(request);
+      return atControlPlane(invocation, addressed, async () => {
+        const answer = await askBy(sendStreamed, request);
+        if (answer.status !== 200) throw refusalOf(answer, request.url);
+        return answer.chunks;
+      });
+    },
     readRedirect: async (path, location) => {
       const request = { method: 'GET', url: urlOf(path) } as const;
       if (dry) return shownInstead(request, location);

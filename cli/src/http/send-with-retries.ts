@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Invocation } from '../invocation.ts';
-import { type IncomingAnswer, type OutgoingRequest, send } from './send.ts';
+import type { IncomingAnswer, OutgoingRequest } from './send.ts';
 
 const TRIES = 4;
 const FIRST_PAUSE_MS = 500;
@@ -11,12 +11,13 @@ const MAX_PAUSE_MS = 65_000;
  * As `send`; a GET that is answered 429 is sent again, after `Retry-After` or a pause that doubles ("CLI exit codes"). Anything
  * else is sent once, since a second one could repeat its effect.
  */
-export async function sendWithRetries(
+export async function sendWithRetries<Answer extends IncomingAnswer = IncomingAnswer>(
   invocation: Invocation,
   request: OutgoingRequest,
-): Promise<IncomingAnswer> {
+  sendOnce: (invocation: Invocation, request: OutgoingRequest) => Promise<Answer>,
+): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await send(invocation, request);
+    const answer = await sendOnce(invocation, request);
     const pauseMs = request.method === 'GET' ? pauseAfter(answer, attempt) : undefined;
     if (pauseMs === undefined) return answer;
     invocation.terminal.err(`too many requests; again in ${Math.ceil(pauseMs / 1_000)} s\n`);

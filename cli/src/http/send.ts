@@ -39,6 +39,58 @@ export async function send(
   }
 }
 
+/**
+ * As {@link send}, for an answer that may have no end: the body of a success is read as it comes, and its failures are Failures too.
+ */
+export async function sendStreamed(
+  { terminal, signal, flags }: Pick<Invocation, 'terminal' | 'signal' | 'flags'>,
+  request: OutgoingRequest,
+): Promise<IncomingAnswer & { readonly chunks: AsyncIterable<Uint8Array> }> {
+  const { method, url } = request;
+  const trace = flags.debug === true ? terminal.err : () => undefined;
+  trace(`> ${method} ${shownUrl(url)}\n`);
+  const silence = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  /** A stream of events sends something every 15 seconds. */
+  const listen = (): void => {
+    timer = setTimeout(() => silence.abort(new DOMException('', 'TimeoutError')), TIMEOUT_MS);
+  };
+  const failureOf = (error: unknown): Failure =>
+    error instanceof Failure
+      ? error
+      : networkFailure(silence.signal.aborted ? silence.signal.reason : error, url);
+  try {
+    const { request: open } =
+      url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+    listen();
+    const answer = await answerTo(request, open, AbortSignal.any([signal, silence.signal]));
+    const { statusCode: status = 0 } = answer;
+    trace(`< ${status}\n`);
+    const isSuccess = status >= 200 && status <= 299;
+    const bytes = isSuccess ? Buffer.alloc(0) : await readWhole(answer, url, MAX_ANSWER_BYTES);
+    if (!isSuccess) clearTimeout(timer);
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      try {
+        for await (const chunk of answer as AsyncIterable<Uint8Array>) {
+          // The reader may take longer than the sender may.
+          clearTimeout(timer);
+          yield chunk;
+          listen();
+        }
+      } catch (error) {
+        throw failureOf(error);
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+    return { status, headers: headersOf(answer), text: bytes.toString('utf8'), bytes, chunks: chunks() };
+  } catch (error) {
+    clearTimeout(timer);
+    trace('< nothing\n');
+    throw failureOf(error);
+  }
+}
+
 function answerTo(
   { method, url, authorization, body }: OutgoingRequest,
   open: typeof requestOf,

@@ -5,6 +5,10 @@ const TO_ESCAPE = /[\u007f-\u009f]|[\p{Zl}\p{Zp}]|[^\P{Cf}\u200c\u200d]/gu;
 export const jsonText = (value: unknown): string =>
   `${JSON.stringify(value, null, 2).replaceAll(TO_ESCAPE, escaped)}\n`;
 
+/** The same in one line. */
+export const jsonLine = (value: unknown): string =>
+  `${JSON.stringify(value).replaceAll(TO_ESCAPE, escaped)}\n`;
+
 /** One escape for each unit of UTF-16, as JSON has it. */
 const escaped = (character: string): string =>
   Array.from(

@@ -8,11 +8,13 @@ import { serviceNameFrom } from '../../api/service-name.ts';
 import { Failure, Interrupted, orElse, usage } from '../../failure.ts';
 import { withQuery } from '../../json-in.ts';
 import type { Invocation, Run } from '../../invocation.ts';
-import { jsonText } from '../../output/json-text.ts';
+import { jsonLine, jsonText } from '../../output/json-text.ts';
 import { plainLine } from '../../output/plain-line.ts';
 import { type Shape, printList, printOne } from '../../output/print.ts';
 import { say } from '../../output/say.ts';
 import { timeFrom } from '../../api/time-from.ts';
+import type { ExportOptions } from './export-log.ts';
+import type { FileOptions } from './verify-file.ts';
 
 const text = z.string().optional();
 const eventSchema = z.looseObject({
@@ -207,7 +209,7 @@ async function eventsSince(client: ApiClient, path: string, last: number): Promi
 }
 
 function lineOf({ flags }: Invocation, event: Event): string {
-  if (flags.format === 'json') return jsonText(event).replaceAll(/\n\s*/g, '').concat('\n');
+  if (flags.format === 'json') return jsonLine(event);
   if (flags.format === 'name') return `${plainLine(event.id)}\n`;
   const { timestamp, outcome, serviceName = '-' } = event;
   const words = [
@@ -231,8 +233,15 @@ const verdictSchema = z.looseObject({
   problem: z.string().optional(),
 });
 
-/** `audit verify`: exit 8 where the log was changed. */
-export const verifyLog: Run = async (invocation) => {
+/** `audit verify`: exit 8 where the log, or an exported file, is not what was written. */
+export const verifyLog: Run<[file: string | undefined], FileOptions> = async (
+  invocation,
+  [file],
+  options,
+) => {
+  if (file !== undefined) return (await import('./verify-file.ts')).verifyFile(invocation, file, options);
+  if (options.head !== undefined || options.previous !== undefined)
+    throw usage('--head and --previous are for an exported file: svault audit verify FILE');
   const client = await apiClient(invocation);
   const verdict = await client.read('/api/audit/verify', verdictSchema);
   const { intact, events = 0, head, seq, problem = 'changed' } = verdict;
@@ -244,4 +253,16 @@ export const verifyLog: Run = async (invocation) => {
     );
   const end = head === undefined ? '' : `; the last, number ${head.seq}, has the hash ${head.hash}`;
   say(invocation, `the log is intact: ${events} events${end}`);
+};
+
+/** `audit export`, which the other commands start without. */
+export const exportLog: Run<[], ExportOptions> = async (...given) => {
+  const { exportLog: run } = await import('./export-log.ts');
+  return run(...given);
+};
+
+/** `audit compare`, in the same way. */
+export const compareLogs: Run<[copy: string, log: string | undefined]> = async (...given) => {
+  const { compareLogs: run } = await import('./compare-logs.ts');
+  return run(...given);
 };

@@ -1,5 +1,8 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Action, nounCommand } from '../declare.ts';
+
+/** How an export is written. */
+export const EXPORT_FORMATS = ['jsonl', 'ocsf', 'syslog'] as const;
 
 /** `audit` and all below it. */
 export const auditCommand = (action: Action): Command =>
@@ -44,14 +47,60 @@ export const auditCommand = (action: Action): Command =>
         ],
         run: 'showEvent',
       },
+      export: {
+        says: 'write the log as lines, oldest first, each event verified and at least once',
+        options: [
+          new Option(
+            '--as <form>',
+            'jsonl as svault audit verify reads it, ocsf 1.8.0 as JSON lines, or syslog of RFC 5424',
+          )
+            .choices(EXPORT_FORMATS)
+            .default('jsonl'),
+          ['--after <number>', 'begin behind this event; 0: with the first'],
+          [
+            '-f, --follow',
+            'go on with each event as it happens, until Ctrl-C; breaks of the network leave no gap',
+          ],
+          ['--state <file>', 'note there how far it is, and go on from there: no event is lost by a kill'],
+          ['--to <file>', 'append to this file instead of stdout'],
+          ['--enterprise <number>', 'with syslog: structured data under your private enterprise number'],
+        ],
+        examples: [
+          'svault audit export > audit.jsonl',
+          'svault audit export --follow --state audit.state --to audit.jsonl',
+          'svault audit export --as syslog --follow --state audit.state | nc logs.example.com 601',
+        ],
+        run: 'exportLog',
+      },
       verify: {
-        says: 'follow the chain of hashes; exit 8 where the log was changed',
+        says: 'follow the chain of hashes, of the log or of an exported file; exit 8 where it was changed',
+        operands: {
+          '[file]': 'JSON lines of svault audit export, or - for stdin: verified here, without a login',
+        },
+        options: [
+          ['--head <hash>', 'the hash that the last event of the file must have'],
+          ['--previous <hash>', 'the hash before the first event of the file: the last of the file before'],
+        ],
         examples: [
           'svault audit verify',
           'svault audit verify --json | jq .head    # to keep elsewhere, and compare',
           'svault audit verify || svault webhook status',
+          'svault audit verify audit.jsonl',
         ],
         run: 'verifyLog',
+      },
+      compare: {
+        says: 'hold the log against the webhook’s copy and name the first difference; exit 8 where there is one',
+        operands: {
+          '<copy>': 'what svault-run webhook audit export wrote on the webhook’s machine',
+          '[log]': 'JSON lines of svault audit export; without it, the log as it is now',
+        },
+        examples: [
+          'svault audit compare copy.jsonl',
+          'svault audit compare copy.jsonl --json | jq .notes    # what is not in both for a reason',
+          'svault audit compare copy.jsonl audit.jsonl',
+        ],
+        run: 'compareLogs',
       },
     },
   });

@@ -7,6 +7,7 @@ import { formProblemOf, kindOfKey, shownKey } from '../../contexts/key-form.ts';
 import { usage } from '../../failure.ts';
 import { endWhereDry } from '../../http/dry-run.ts';
 import { sendWithRetries } from '../../http/send-with-retries.ts';
+import { send } from '../../http/send.ts';
 import { understood } from '../../http/refusal.ts';
 import type { Invocation } from '../../invocation.ts';
 import { agentSealingKey, saySealingKey } from './sealing-key-of-login.ts';
@@ -72,6 +73,6 @@ async function asked<T>(
   const request = { method: 'GET', url: new URL(baseUrl + path), authorization: `Bearer ${key}` } as const;
   endWhereDry(invocation, request);
   return atControlPlane(invocation, { baseUrl }, async () =>
-    understood(await sendWithRetries(invocation, request), request.url, schema),
+    understood(await sendWithRetries(invocation, request, send), request.url, schema),
   );
 }
