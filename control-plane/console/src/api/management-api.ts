@@ -1210,7 +1210,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Take out the events that a filter matches, newest first, as JSON lines or CSV */
+        /** Take out the log as JSON lines or CSV: what a filter matches, or all of it, oldest first */
         get: operations["exportAuditLog"];
         put?: never;
         post?: never;
@@ -2935,6 +2935,45 @@ export interface components {
         ReachMatrix: {
             /** @description A row of each caller with a state of each service name, in the order of the request. none: without a grant, or a proxy of another credential; allowed: a request is allowed now; conditional: policies decide about it; denied: a request is denied now */
             rows: ("none" | "allowed" | "conditional" | "denied")[][];
+        };
+        ExportedAuditEvent: {
+            /** @description Grows by one in each account */
+            seq: number;
+            id: string;
+            /** @enum {string} */
+            eventType: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            timestamp: string;
+            /** @enum {string} */
+            outcome: "success" | "denied" | "rate_limited" | "error";
+            agentId?: string;
+            proxyId?: string;
+            userId?: string;
+            /** @description The name of the agent now, also of a deleted one */
+            agentName?: string;
+            /** @description The name of the proxy now */
+            proxyName?: string;
+            /** @description The address of the user now */
+            userEmail?: string;
+            /** @description The name of the admin key that authenticated the request */
+            adminKeyName?: string;
+            serviceName?: string;
+            /** @description How many equal events this one stands for */
+            count?: number;
+            detail?: {
+                [key: string]: string | number | boolean | string[];
+            };
+            origin?: components["schemas"]["AuditOrigin"];
+            delivery?: components["schemas"]["AuditDelivery"];
+            /** @description SHA-256 over the event and all before it */
+            hash: string;
+            /** @description The account, which the hash covers */
+            vaultId: string;
+            /** @description The hash of the event before; absent where it is not the one given before */
+            previousHash?: string;
         };
         AuditVerdict: {
             intact: boolean;
@@ -11857,6 +11896,10 @@ export interface operations {
                 from?: string;
                 /** @description Exclusive */
                 to?: string;
+                /** @description desc unless given: newest first. asc: oldest first and every event, without a filter */
+                order?: "asc" | "desc";
+                /** @description With `order=asc`: begins with the event behind this number */
+                after?: number;
                 /** @description jsonl unless given: one event a line. csv: a text that a spreadsheet would calculate has an apostrophe before it */
                 format?: "jsonl" | "csv";
             };
@@ -11872,8 +11915,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/jsonl": components["schemas"]["AuditEvent"];
-                    "text/csv": components["schemas"]["AuditEvent"];
+                    "application/jsonl": components["schemas"]["ExportedAuditEvent"];
+                    "text/csv": components["schemas"]["ExportedAuditEvent"];
                 };
             };
             /** @description UNAUTHENTICATED */
@@ -12112,7 +12155,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["AuditEvent"];
+                    "text/event-stream": components["schemas"]["ExportedAuditEvent"];
                 };
             };
             /** @description UNAUTHENTICATED */
