@@ -1,8 +1,13 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { programEnv } from '@svault/test-kit/program-env';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { someone } from './command-line.ts';
+import { BIN } from './command-line.ts';
 import { listening } from './fake-servers.ts';
 import { expectNoEventLost } from './kill-exports.ts';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
@@ -89,6 +94,21 @@ describe('audit export', () => {
     expect(await audit('export', '--after', '1', '--state', state)).toMatchObject({ code: 2 });
     writeFileSync(state, '{}');
     expect(await audit('export', '--state', state)).toMatchObject({ code: 1 });
+  });
+
+  test('ends where nobody reads its output any more, and does not note events that nobody got', async () => {
+    const state = fileOf('unread.state');
+    const child = spawn(process.execPath, [BIN, 'audit', 'export', '--state', state], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: programEnv({
+        ...{ SVAULT_CONFIG_DIR: people.admin.dir, SVAULT_KEYCHAIN: 'off', SVAULT_KEY: people.pair.adminKey },
+        SVAULT_BASE_URL: people.pair.controlPlaneUrl(),
+      }),
+    });
+    child.stdout.destroy();
+    const [[code], said] = await Promise.all([once(child, 'close'), text(child.stderr)]);
+    expect([code, said]).toEqual([1, 'error: nobody reads the output any more\n']);
+    expect(existsSync(state)).toBe(false);
   });
 
   test('follows the log over a restart of the control plane, without a gap and without a twin', async () => {
