@@ -2,7 +2,6 @@ import type { Program, Subcommand } from '@svault/server-kit/program';
 import { SettingsError, howToReplace } from '@svault/server-kit/settings';
 import { onStop } from '@svault/server-kit/shutdown';
 import type { Clock } from '@svault/shared';
-import { verifyLog } from '../audit/verify.ts';
 import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts';
 import type { Stores } from '../core/stores.ts';
 import { startControlPlane } from '../serve.ts';
@@ -10,6 +9,8 @@ import { makeLoginLink } from '../sign-in/login-link.ts';
 import { rewrapDataKey } from '../store/data-encryption-key.ts';
 import { backup, restoreBackup } from './backup.ts';
 import { MIGRATE_COMMANDS } from './migrate.ts';
+import { moveToPostgres, undoMove } from './move-to-postgres.ts';
+import { verifyLogs } from './verify-logs.ts';
 import { withDatabase } from './with-database.ts';
 
 const serve: Subcommand = {
@@ -68,18 +69,9 @@ const auditVerify: Subcommand = {
   summary: 'Verify the hash chain of every account, and name the first break of each',
   operands: 0,
   run: async (_operands, { env, clock, out }) =>
-    withDatabase(controlPlaneConfig(env), clock, async ({ stores: { audit: log } }) => {
-      let broken = 0;
-      for (const vaultId of await log.vaultsToVerify()) {
-        const verdict = await verifyLog(log, vaultId);
-        if (!verdict.intact) broken++;
-        const result = verdict.intact
-          ? `intact, ${verdict.events} events, head ${verdict.head.hash}`
-          : `BROKEN at event ${verdict.seq}: ${verdict.problem}`;
-        out(`${vaultId} ${result}\n`);
-      }
-      return broken === 0 ? 0 : 1;
-    }),
+    withDatabase(controlPlaneConfig(env), clock, async ({ stores }) =>
+      (await verifyLogs(stores.audit, out)) === 0 ? 0 : 1,
+    ),
 };
 
 /** The control plane and its subcommands. */
@@ -94,5 +86,7 @@ export const CONTROL_PLANE: Program = {
     backup,
     'restore-backup': restoreBackup,
     'audit verify': auditVerify,
+    'move-to-postgres': moveToPostgres,
+    'undo-move': undoMove,
   },
 };

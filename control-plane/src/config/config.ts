@@ -1,7 +1,7 @@
 import type { Secret } from '@svault/shared';
 import { EMAIL_FORM, normalizeEmail } from '../core/user.ts';
 import { parseCidr, parseConnectTo } from '@svault/shared/egress';
-import { databaseSetting } from './database-setting.ts';
+import { databaseSetting, nextDatabaseSetting } from './database-setting.ts';
 import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-settings.ts';
 import { problemOfScheme } from './scheme.ts';
 import { OIDC_SETTINGS, oidcConfig } from './oidc-settings.ts';
@@ -40,6 +40,7 @@ export const SETTINGS = {
     description: '`HOST:PORT` to listen on',
   }),
   SV_DATABASE_URL: databaseSetting,
+  SV_DATABASE_URL_NEXT: nextDatabaseSetting,
   SV_MASTER_KEY: key32({
     description: "32 bytes in base64url without padding: the root key, which wraps the database's own key",
   }),
@@ -138,6 +139,8 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv) {
     baseUrl: values.SV_BASE_URL,
     listen: values.SV_LISTEN,
     database: values.SV_DATABASE_URL,
+    /** Set while the database is moved. */
+    databaseNext: values.SV_DATABASE_URL_NEXT,
     /** 32 bytes. */
     masterKey: values.SV_MASTER_KEY,
     /** Set while the root key is being replaced. */

@@ -18,6 +18,17 @@ export const databaseSetting: Setting<DatabaseAddress> = {
   description: '`sqlite:PATH`, or `postgres://USER:PASSWORD@HOST:PORT/NAME` for several processes',
 };
 
+/** `SV_DATABASE_URL_NEXT`. Errors do not repeat the value. */
+export const nextDatabaseSetting: Setting<Secret | undefined> = {
+  parse: (text) => {
+    if (!POSTGRES.test(text)) throw new Error('must look like postgres://USER:PASSWORD@HOST:PORT/NAME');
+    return postgresUrl(text);
+  },
+  fallback: { value: undefined },
+  file: true,
+  description: 'the empty PostgreSQL database that `move-to-postgres` moves to',
+};
+
 /** The host may be missing where the query names the folder of a socket (`?host=/run/postgresql`), as for libpq. */
 function postgresUrl(text: string): Secret {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -7,10 +7,11 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import { NoDatabase, type OpenOptions } from '../database.ts';
 import { appliedSteps, migrate } from '../migrations/migrate.ts';
 import { isOfLocks } from './postgres-errors.ts';
-import { createPostgresPool } from './postgres-pool.ts';
+import { type PoolOptions, createPostgresPool } from './postgres-pool.ts';
 import type { Schema } from '../schema.ts';
 import { type RootKeys, createDataKey, openDataKey } from '../data-encryption-key.ts';
 import { textInByteOrder } from './text-in-byte-order.ts';
+import { UnfinishedMove, unfinishedMove } from './unfinished-move.ts';
 
 /** Lets processes that start together prepare the database one after another. */
 const PREPARATION_LOCK = 7_385_217;
@@ -27,7 +28,7 @@ const MIN_VERSION = 140_000;
 /** This program does not work on the server. */
 class UnsuitableServer extends Error {
   constructor(why: string) {
-    super(`the PostgreSQL database of SV_DATABASE_URL does not fit: ${why}`);
+    super(`the PostgreSQL database does not fit: ${why}`);
     this.name = 'UnsuitableServer';
   }
 }
@@ -35,37 +36,38 @@ class UnsuitableServer extends Error {
 /**
  * Brings a database's schema up to date and opens its key, on one connection, while no other process does.
  *
- * @throws NoDatabase, StorageFailure, UnsuitableServer, WrongMasterKey, NewerSchema
+ * @throws NoDatabase, StorageFailure, UnsuitableServer, UnfinishedMove, WrongMasterKey, NewerSchema
  */
 export async function preparePostgres(
   url: Secret,
   rootKeys: RootKeys,
   { logger, opener, migrations }: Omit<OpenOptions, 'clock'>,
 ): Promise<MasterKeys> {
-  return onOneConnection(url, logger, async (db) => {
+  return onOneConnection({ url, logger }, async (db) => {
     await checkServer(db);
-    await lockPreparation(db);
-    if (opener === 'tool' && !(await hasKeyTable(db))) throw new NoDatabase(placeOf(url));
-    const known = (await hasKeyTable(db)) ? await openDataKey(db, rootKeys) : undefined;
-    await migrate(db, 'postgres', { migrations, waitForLocks: createLockWait(db, logger) });
-    return known ?? (await createDataKey(db, rootKeys));
+    return inPreparation(db, async () => {
+      if (opener === 'tool' && !(await hasKeyTable(db))) throw new NoDatabase(placeOf(url));
+      if ((await unfinishedMove(db)) !== undefined) throw new UnfinishedMove();
+      const known = (await hasKeyTable(db)) ? await openDataKey(db, rootKeys) : undefined;
+      await migrate(db, 'postgres', { migrations, waitForLocks: createLockWait(db, logger) });
+      return known ?? (await createDataKey(db, rootKeys));
+    });
   });
 }
 
 /** Which steps of the schema a database has; none where it has no schema. @throws StorageFailure, UnsuitableServer */
 export const readPostgresSchema = (url: Secret): Promise<readonly AppliedStep[]> =>
-  onOneConnection(url, silentLogger, async (db) => {
+  onOneConnection({ url, logger: silentLogger }, async (db) => {
     await checkServer(db);
     return appliedSteps(db, 'postgres');
   });
 
-/** Its locks end with the connection. */
-async function onOneConnection<T>(
-  url: Secret,
-  logger: Logger,
+/** For long work, whose new text columns compare by their bytes. Its locks end with the connection. */
+export async function onOneConnection<T>(
+  options: Pick<PoolOptions, 'url' | 'session' | 'logger'>,
   work: (db: Kysely<Schema>) => Promise<T>,
 ): Promise<T> {
-  const pool = createPostgresPool({ url, maxConnections: 1, timeouts: TIMEOUTS, logger });
+  const pool = createPostgresPool({ ...options, maxConnections: 1, timeouts: TIMEOUTS });
   const kysely = new Kysely<Schema>({
     dialect: new PostgresDialect({ pool: pool.forKysely }),
     plugins: [textInByteOrder],
@@ -96,7 +98,20 @@ function createLockWait(db: Kysely<Schema>, logger: Logger): (error: unknown) =>
   };
 }
 
-async function checkServer(db: Kysely<Schema>): Promise<void> {
+/**
+ * Runs work while no other process prepares the database.
+ *
+ * @param db one connection, with which the lock ends at the latest
+ */
+export async function inPreparation<T>(db: Kysely<Schema>, work: () => Promise<T>): Promise<T> {
+  await lockPreparation(db);
+  const result = await work();
+  await sql`SELECT pg_advisory_unlock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
+  return result;
+}
+
+/** @throws UnsuitableServer */
+export async function checkServer(db: Kysely<Schema>): Promise<void> {
   const { rows } = await sql<{ readonly version: number; readonly encoding: string }>`
     SELECT current_setting('server_version_num')::int AS version,
       current_setting('server_encoding') AS encoding`.execute(db);
@@ -113,7 +128,7 @@ async function hasKeyTable(db: Kysely<Schema>): Promise<boolean> {
 }
 
 /** Without user and password. */
-function placeOf(url: Secret): string {
+export function placeOf(url: Secret): string {
   const { host, pathname } = new URL(url.reveal());
   return host + pathname;
 }
