@@ -10,6 +10,7 @@ import { rewrapDataKey } from '../store/data-encryption-key.ts';
 import { backup, restoreBackup } from './backup.ts';
 import { MIGRATE_COMMANDS } from './migrate.ts';
 import { moveToPostgres, undoMove } from './move-to-postgres.ts';
+import { verifyDatabase } from './verify-database.ts';
 import { verifyLogs } from './verify-logs.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -86,6 +87,7 @@ export const CONTROL_PLANE: Program = {
     backup,
     'restore-backup': restoreBackup,
     'audit verify': auditVerify,
+    'verify-database': verifyDatabase,
     'move-to-postgres': moveToPostgres,
     'undo-move': undoMove,
   },

@@ -19,13 +19,18 @@ export async function authenticateClient(
   masterKeys: MasterKeys,
   clock: Clock,
 ): Promise<ClientAuthentication> {
-  const wrapped = fromBase64url(provider.secretWrapped);
-  if (wrapped === undefined) throw new TypeError(`the wrapped secret of ${provider.id} is not base64url`);
-  const opened = masterKeys.unwrap(wrapped, providerSecretPurpose(provider));
-  const secret = new Secret(Buffer.from(opened).toString('utf8'));
+  const secret = openProviderSecret(provider, masterKeys);
   const { algorithm } = provider;
   if (provider.authMethod !== 'private_key_jwt' || algorithm === undefined) return { clientSecret: secret };
   return { clientAssertion: await signClientAssertion({ ...provider, algorithm }, secret, clock) };
+}
+
+/** @throws AeadFailed as above */
+export function openProviderSecret(provider: StoredProvider, masterKeys: MasterKeys): Secret {
+  const wrapped = fromBase64url(provider.secretWrapped);
+  if (wrapped === undefined) throw new TypeError(`the wrapped secret of ${provider.id} is not base64url`);
+  const opened = masterKeys.unwrap(wrapped, providerSecretPurpose(provider));
+  return new Secret(Buffer.from(opened).toString('utf8'));
 }
 
 type Bound = Pick<Provider, 'authMethod' | 'clientId' | 'id' | 'tokenUrl' | 'vaultId'>;

@@ -8,7 +8,7 @@ const families = createTokenFamilies({ name: 'a', access: 'svsess', refresh: 'sv
 const clock = new ManualClock();
 const rotation = createRotation({
   families,
-  name: 'test-rotation',
+  name: 'cli-rotation',
   masterKeys: createMasterKeys([new Uint8Array(32).fill(1)]),
   clock,
 });

@@ -33,32 +33,44 @@ export function refreshTokenState(
   return elapsedMs >= 0 && elapsedMs <= GRACE_PERIOD_MS ? 'within-grace' : 'reused';
 }
 
+/** What seeds are wrapped for, by the kind of session. */
+export type RotationName = 'cli-rotation' | 'oauth-rotation';
+
+const purposeOf = (name: RotationName, sessionId: string): string => `${name}:${sessionId}`;
+
+/** @throws AeadFailed for a seed that was wrapped under another key or for another session */
+export function openSeed(
+  name: RotationName,
+  sessionId: string,
+  wrappedSeed: string,
+  masterKeys: MasterKeys,
+): string {
+  const wrapped = fromBase64url(wrappedSeed) ?? new Uint8Array();
+  return Buffer.from(masterKeys.unwrap(wrapped, purposeOf(name, sessionId))).toString('utf8');
+}
+
 /**
  * Makes the pairs that follow refresh tokens of one kind of session. Seeds are stored wrapped, for the purpose `name`: an
  * old token and the database together give nothing.
  */
 export function createRotation(options: {
   readonly families: TokenFamilies;
-  readonly name: string;
+  readonly name: RotationName;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
 }) {
   const { families, name, masterKeys, clock } = options;
-  const purposeOf = (sessionId: string): string => `${name}:${sessionId}`;
   return {
     /** The pair that follows the current token, and what the session stores of that token. */
     rotate: (sessionId: string, refreshToken: string) => {
       const seed = randomToken(SEED_BYTES);
-      const wrappedSeed = toBase64url(masterKeys.wrap(utf8(seed), purposeOf(sessionId)));
+      const wrappedSeed = toBase64url(masterKeys.wrap(utf8(seed), purposeOf(name, sessionId)));
       const rotatedAt = formatTime(clock.now());
       const previous = { refreshHash: hashKey(refreshToken), rotatedAt, wrappedSeed };
       return { pair: families.rotate(refreshToken, seed), previous };
     },
     /** The pair that a token was rotated to before. */
-    replay: (sessionId: string, refreshToken: string, { wrappedSeed }: PreviousRefreshToken): TokenPair => {
-      const wrapped = fromBase64url(wrappedSeed) ?? new Uint8Array();
-      const seed = Buffer.from(masterKeys.unwrap(wrapped, purposeOf(sessionId))).toString('utf8');
-      return families.rotate(refreshToken, seed);
-    },
+    replay: (sessionId: string, refreshToken: string, { wrappedSeed }: PreviousRefreshToken): TokenPair =>
+      families.rotate(refreshToken, openSeed(name, sessionId, wrappedSeed, masterKeys)),
   };
 }
