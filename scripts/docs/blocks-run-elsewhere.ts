@@ -12,7 +12,8 @@ interface Elsewhere {
 const CONTAINERS = 'compose/test/containers runs these commands against the built images';
 const DEVELOPMENT = 'the gate runs these commands: .ci/run';
 const POSTGRES =
-  'needs a PostgreSQL server: control-plane/test/two-processes.postgres.hard.test.ts starts such processes';
+  'needs a PostgreSQL server: control-plane/test/two-processes.postgres.hard.test.ts starts such processes, and ' +
+  'control-plane/test/commands/moved-pair.postgres.test.ts moves to one';
 const GUIDES = 'clients/test/guides.clients.test.ts runs the programs of this page and installs the clients';
 const ONE_MACHINE = 'scripts/docs/one-machine.clients.test.ts runs these commands in a folder in place of /';
 
@@ -33,7 +34,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   },
   { page: 'docs/deploy/containers.md', why: CONTAINERS },
   { page: 'docs/performance.md', why: 'measures for minutes, on a machine that does nothing else' },
-  { page: 'docs/operate/backup-and-restore.md', begins: 'pg_dump', why: POSTGRES },
+  {
+    page: 'docs/operate/backup-and-restore.md',
+    begins: 'pg_dump',
+    why: 'control-plane/test/commands/dump-and-restore.clients.test.ts runs them on a PostgreSQL server',
+  },
   { page: 'docs/operate/backup-and-restore.md', begins: 'umask 077; mkdir -p backups', why: CONTAINERS },
   { page: 'docs/operate/backup-and-restore.md', begins: 'docker compose', why: CONTAINERS },
   { page: 'docs/operate/key-rotation.md', begins: 'openssl rand 32 |', why: CONTAINERS },
