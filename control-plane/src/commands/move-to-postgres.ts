@@ -15,8 +15,7 @@ function sqliteFileOf({ database }: ControlPlaneConfig): string {
 }
 
 export const moveToPostgres: Subcommand = {
-  summary:
-    'Move the SQLite database to the empty PostgreSQL database in SV_DATABASE_URL_NEXT, while serve is stopped',
+  summary: 'Move the stopped SQLite database to the empty PostgreSQL database in SV_DATABASE_URL_NEXT',
   operands: 0,
   run: async (_operands, { env, clock, out, err }) => {
     const config = controlPlaneConfig(env);
