@@ -22,14 +22,19 @@ const READERS: Readonly<Record<string, SettingsReader>> = {
   'compose/webhook.Dockerfile': SETTINGS_READERS.webhook,
 };
 
-/** In place of a file that the containers have. */
-const SECRETS: Env = {
+/** In place of a file that containers have, by the setting. */
+export const SECRETS: Env = {
   SV_MASTER_KEY: toBase64url(new Uint8Array(32)),
   SV_WEBHOOK_MASTER_KEY: toBase64url(new Uint8Array(32)),
   SV_WEBHOOK_SETUP_TOKEN: 'a'.repeat(43),
   SV_BOOTSTRAP_ADMIN_KEY: `svadmin_${'a'.repeat(43)}`,
   SV_DATABASE_URL: 'postgres://svault:password@postgres:5432/svault',
   SV_REDIS_URL: 'redis://:password@valkey:6379',
+  SV_MASTER_KEY_NEXT: toBase64url(new Uint8Array(32).fill(1)),
+  SV_WEBHOOK_MASTER_KEY_NEXT: toBase64url(new Uint8Array(32).fill(1)),
+  SV_WEBHOOK_PASSPHRASE: 'a long passphrase',
+  SV_OIDC_CLIENT_SECRET: 'secret',
+  SV_SMTP_URL: 'smtps://user:password@mail.example.org:465',
 };
 
 /** What both programs, the control plane alone or the webhook alone read in one deployment. */

@@ -37,8 +37,12 @@ export const nodePackages = (...packages: readonly string[]): Promise<string> =>
     await mustRun(['npm', 'install', ...options, ...packages], { cwd: making });
   });
 
-/** Whole or not at all, since another test file may be making the same one. @returns the folder */
-async function cachedFolder(
+/**
+ * A folder that is made at its first use: whole or not at all, since another test file may be making the same one.
+ * @param contents what it depends on: with others it is another folder
+ * @returns the folder
+ */
+export async function cachedFolder(
   name: string,
   contents: readonly string[],
   make: (folder: string) => Promise<void>,

@@ -1,0 +1,332 @@
+{{- /* The same file in the charts of both programs. */ -}}
+
+{{- define "svault.fullname" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "svault.selectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "svault.labels" -}}
+{{ include "svault.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: svault
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "svault.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (include "svault.fullname" .) -}}
+{{- end -}}
+
+{{- define "svault.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* What a pod of this program has, whatever it runs. */ -}}
+{{- define "svault.podSpec" -}}
+serviceAccountName: {{ include "svault.serviceAccountName" . }}
+automountServiceAccountToken: false
+# A Service called `sv` would set variables that the program rejects as unknown settings.
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  fsGroup: 1000
+  # The program makes its folders for its user alone; they stay so.
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "svault.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- define "svault.probes" -}}
+startupProbe:
+  httpGet: { path: /healthz, port: http }
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: { path: /healthz, port: http }
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: { path: /readyz, port: http }
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- end -}}
+
+{{- /* `env` of both programs: secrets by file, then what the values say. */ -}}
+{{- define "svault.commonEnv" -}}
+- name: SV_DRAIN_SECONDS
+  value: {{ .Values.drainSeconds | quote }}
+{{- range $name, $from := .Values.secretFiles }}
+- name: {{ $name }}_FILE
+  value: /etc/svault/secrets/{{ $name }}
+{{- end }}
+{{- if .Values.metrics.enabled }}
+- name: SV_METRICS_LISTEN
+  value: 0.0.0.0:{{ .Values.metrics.port }}
+{{- end }}
+{{- if .Values.caCertificates.configMap }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/svault/authorities/{{ .Values.caCertificates.key }}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+- name: {{ $name }}
+  value: {{ (kindIs "string" $value | ternary $value (int64 $value)) | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "svault.volumeMounts" -}}
+- { name: tmp, mountPath: /tmp }
+- { name: secrets, mountPath: /etc/svault/secrets, readOnly: true }
+{{- if .Values.caCertificates.configMap }}
+- { name: authorities, mountPath: /etc/svault/authorities, readOnly: true }
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "svault.volumes" -}}
+- name: tmp
+  emptyDir: { sizeLimit: 64Mi }
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- range $name, $from := .Values.secretFiles }}
+      - secret:
+          name: {{ $from.secret }}
+          items:
+            - { key: {{ $from.key | quote }}, path: {{ $name }} }
+      {{- end }}
+{{- if .Values.caCertificates.configMap }}
+- name: authorities
+  configMap:
+    name: {{ .Values.caCertificates.configMap }}
+    items:
+      - { key: {{ .Values.caCertificates.key | quote }}, path: {{ .Values.caCertificates.key | quote }} }
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "svault.serviceAccount" -}}
+{{- if not .Values.serviceAccount.name -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "svault.fullname" . }}
+  labels:
+    {{- include "svault.labels" . | nindent 4 }}
+  {{- with .Values.serviceAccount.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- end -}}
+{{- end -}}
+
+{{- define "svault.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ include "svault.fullname" . }}
+  labels:
+    {{- include "svault.labels" . | nindent 4 }}
+spec:
+  selector:
+    {{- include "svault.selectorLabels" . | nindent 4 }}
+    app.kubernetes.io/component: server
+  ports:
+    - { name: http, port: 80, targetPort: http, protocol: TCP }
+    {{- if .Values.metrics.enabled }}
+    - { name: metrics, port: {{ .Values.metrics.port }}, targetPort: metrics, protocol: TCP }
+    {{- end }}
+{{- end -}}
+
+{{- /* Takes the values and the public address: { root, url }. */ -}}
+{{- define "svault.routes" -}}
+{{- $root := .root -}}
+{{- with .root.Values -}}
+{{- $host := (urlParse $.url).hostname -}}
+{{- if and .ingress.enabled .httpRoute.enabled -}}
+{{- fail "ingress.enabled and httpRoute.enabled: choose one" -}}
+{{- end -}}
+{{- if .ingress.enabled -}}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ include "svault.fullname" $root }}
+  labels:
+    {{- include "svault.labels" $root | nindent 4 }}
+  {{- with .ingress.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .ingress.className }}
+  ingressClassName: {{ . }}
+  {{- end }}
+  {{- with .ingress.tlsSecret }}
+  tls:
+    - hosts: [{{ $host | quote }}]
+      secretName: {{ . }}
+  {{- end }}
+  rules:
+    - host: {{ $host | quote }}
+      http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend:
+              service:
+                name: {{ include "svault.fullname" $root }}
+                port: { name: http }
+{{- else if .httpRoute.enabled -}}
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata:
+  name: {{ include "svault.fullname" $root }}
+  labels:
+    {{- include "svault.labels" $root | nindent 4 }}
+  {{- with .httpRoute.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  parentRefs:
+    {{- toYaml .httpRoute.parentRefs | nindent 4 }}
+  hostnames: [{{ $host | quote }}]
+  rules:
+    - matches:
+        - path: { type: PathPrefix, value: / }
+      # Event streams stay open.
+      timeouts: { request: 0s }
+      backendRefs:
+        - name: {{ include "svault.fullname" $root }}
+          port: 80
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "svault.serviceMonitor" -}}
+{{- if .Values.metrics.serviceMonitor.enabled -}}
+{{- if not .Values.metrics.enabled -}}
+{{- fail "metrics.serviceMonitor.enabled needs metrics.enabled" -}}
+{{- end -}}
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata:
+  name: {{ include "svault.fullname" . }}
+  labels:
+    {{- include "svault.labels" . | nindent 4 }}
+    {{- with .Values.metrics.serviceMonitor.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  selector:
+    matchLabels:
+      {{- include "svault.selectorLabels" . | nindent 6 }}
+  endpoints:
+    - port: metrics
+      interval: {{ .Values.metrics.serviceMonitor.interval }}
+{{- end -}}
+{{- end -}}
+
+{{- /* Takes { root, egress }, the rules of egress that only this program needs. */ -}}
+{{- define "svault.networkPolicy" -}}
+{{- $root := .root -}}
+{{- $egress := .egress -}}
+{{- with .root.Values -}}
+{{- if .networkPolicy.enabled -}}
+{{- if not .networkPolicy.ingressFrom -}}
+{{- fail "networkPolicy.ingressFrom: name who may connect, such as the namespace of the ingress controller, or set networkPolicy.enabled=false" -}}
+{{- end -}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "svault.fullname" $root }}
+  labels:
+    {{- include "svault.labels" $root | nindent 4 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "svault.selectorLabels" $root | nindent 6 }}
+      app.kubernetes.io/component: server
+  policyTypes: [Ingress, Egress]
+  ingress:
+    - from:
+        {{- toYaml .networkPolicy.ingressFrom | nindent 8 }}
+      ports:
+        - { protocol: TCP, port: http }
+    {{- if and .metrics.enabled .networkPolicy.metricsFrom }}
+    - from:
+        {{- toYaml .networkPolicy.metricsFrom | nindent 8 }}
+      ports:
+        - { protocol: TCP, port: metrics }
+    {{- end }}
+  egress:
+    - to:
+        {{- toYaml .networkPolicy.dnsTo | nindent 8 }}
+      ports:
+        - { protocol: UDP, port: 53 }
+        - { protocol: TCP, port: 53 }
+    # Public addresses alone; the program keeps to that by itself as well.
+    - to:
+        - ipBlock:
+            cidr: 0.0.0.0/0
+            except: [10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]
+        - ipBlock:
+            cidr: ::/0
+            except: ['::1/128', 'fc00::/7', 'fe80::/10']
+      ports:
+        {{- range .networkPolicy.publicPorts }}
+        - { protocol: TCP, port: {{ . }} }
+        {{- end }}
+    {{- with $egress }}
+    {{- . | nindent 4 }}
+    {{- end }}
+    {{- with .networkPolicy.extraEgress }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
