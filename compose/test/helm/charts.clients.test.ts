@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { SETTINGS_READERS, namesAskedFor } from '@svault/test-kit/program-settings';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { COMPOSE } from '../deployment.ts';
 import { SECRETS } from '../program-settings.ts';
-import { MINIMAL, type Pod, SCENARIOS, chartOf, podsOf, readChart, render } from './charts.ts';
+import { MINIMAL, type Pod, SCENARIOS, type Values, chartOf, podsOf, readChart, render } from './charts.ts';
 import { violationsOf } from './pod-security.ts';
 import { helm, kubeconform } from './tools.ts';
 
@@ -144,6 +145,21 @@ describe.each(PROGRAMS)('the chart of the %s', (program) => {
     const rendered = render(program, { ...MINIMAL[program], [name]: address }, dir.path);
     await expect(rendered).rejects.toThrow(message);
   });
+});
+
+test('the values of docs/deploy/kubernetes.md make valid manifests', async () => {
+  const page = readFileSync(join(COMPOSE, '../docs/deploy/kubernetes.md'), 'utf8');
+  const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(
+    ([, text = '']) => parse(text) as Values,
+  );
+  expect(blocks).toHaveLength(2);
+  for (const [at, program] of PROGRAMS.entries()) {
+    const { file, manifests } = await render(program, blocks[at] ?? {}, dir.path);
+    expect(await kubeconform(file)).toMatchObject({ code: 0 });
+    const [pod] = Object.values(podsOf(manifests));
+    expect(pod?.spec.containers[0]?.image).toBe(`registry.example.org/svault-${program}:${version}`);
+    expect(page).toContain(`-t registry.example.org/svault-${program}:${version} .`);
+  }
 });
 
 test('what the charts of both programs share is the same in both', () => {

@@ -2,21 +2,25 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProgramName } from '../../src/program-process.ts';
 import { COMPOSE } from '../deployment.ts';
-import type { PodSpec } from './pod-security.ts';
+import type { Container, PodSpec } from './pod-security.ts';
 import { helm } from './tools.ts';
 import { parseAllDocuments } from 'yaml';
 
 /** A container as the templates write it. */
-interface RenderedContainer {
+interface RenderedContainer extends Container {
   readonly image: string;
   readonly args?: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly ports?: readonly {
+    readonly name: string;
+    readonly containerPort: number;
+    readonly hostPort?: number;
+  }[];
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
 export interface Pod {
-  readonly spec: PodSpec & {
+  readonly spec: Omit<PodSpec, 'containers'> & {
     readonly automountServiceAccountToken: boolean;
     readonly enableServiceLinks: boolean;
     readonly terminationGracePeriodSeconds?: number;

@@ -1,5 +1,5 @@
 /** What a container says of its security, and what else the standard looks at. */
-interface Container {
+export interface Container {
   readonly name: string;
   readonly securityContext?: {
     readonly allowPrivilegeEscalation?: boolean;
