@@ -61,6 +61,15 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/operate/upgrades.md', begins: 'cd /opt/svault', why: ONE_MACHINE },
   { page: 'docs/operate/upgrades.md', begins: 'ln -sfn OLD', why: ONE_MACHINE },
   {
+    page: 'docs/operate/upgrades.md',
+    begins: 'systemctl start svault-backup@',
+    why: 'installs on this machine; compose/test/debian-package.clients.test.ts unpacks and runs the package',
+  },
+  {
+    page: 'docs/deploy/kubernetes.md',
+    why: 'needs a cluster; compose/test/helm renders the charts with the values of this page',
+  },
+  {
     page: 'docs/quickstart.md',
     begins: 'npm ci',
     why: 'compose/test/start.clients.test.ts starts the pair so',

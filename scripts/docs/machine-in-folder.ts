@@ -46,7 +46,8 @@ export const preambleOf = ({ path, ports }: MachineInFolder): string => `set -eu
 umask 022
 here=${path}
 below() { sed -E 's#/(etc/svault|opt/svault|var/(backups|cache|lib)/svault)#'"$here"'/\\1#g'; }
-useradd() { :; }
+systemd-sysusers() { test -s "$1"; }
+systemd-tmpfiles() { while read -r _ path mode _; do command install -d -m "$mode" "$here$path"; done < "$2"; }
 chown() { :; }
 npm() { [ "$*" = ci ] && [ -e package-lock.json ]; }
 install() {
