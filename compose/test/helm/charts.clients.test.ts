@@ -165,6 +165,7 @@ test('the values of docs/deploy/kubernetes.md make valid manifests', async () =>
 test('what the charts of both programs share is the same in both', () => {
   const same = (file: string) => expect(readChart('webhook', file)).toBe(readChart('control-plane', file));
   same('templates/_common.tpl');
+  same('templates/_network.tpl');
   const [one = {}, other = {}] = PROGRAMS.map(
     (program) =>
       (JSON.parse(readChart(program, 'values.schema.json')) as { properties: Record<string, unknown> })
