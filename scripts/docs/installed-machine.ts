@@ -31,7 +31,7 @@ const CERTIFY = `certify() {
 `;
 
 /** What an owner does by `svault`, which would look up the webhook's name: by the API, with curl. */
-export const STORE = `
+const STORE = `
 api() { curl -sS --fail-with-body -H "Authorization: Bearer $SVAULT_KEY" -H 'content-type: application/json' "$SVAULT_BASE_URL$1" "\${@:2}"; }
 api /api/tokens -d '{"serviceName":"github","tokenType":"JWT"}' | jq .store > "$here/store.json"
 vault -sS --fail-with-body -H "Authorization: Bearer $(jq -r .ticket "$here/store.json")" -H 'content-type: application/json' \\
@@ -55,11 +55,11 @@ const INSTALL = blocksOf(ONE_MACHINE, 'sh');
 
 /** The page of one machine, up to a webhook that is bound and an agent with a grant. */
 export const INSTALLATION: readonly string[] = [
-  ...beginning(INSTALL, 'cd /opt/svault/0.1.0', 'for each in control-plane webhook; do\n  useradd'),
+  ...beginning(INSTALL, 'cd /opt/svault/0.1.0', 'for each in control-plane webhook; do\n  (umask'),
   'install -m 0640 "$here"/control-plane.env "/etc/svault/control-plane/env"',
   'install -m 0640 "$here"/webhook.env "/etc/svault/webhook/env"',
   'install -m 0644 "$here"/authority.pem "/etc/svault/"',
-  ...beginning(INSTALL, 'for each in control-plane webhook; do\n  chown', 'cp -r'),
+  ...beginning(INSTALL, 'for each in control-plane webhook; do\n  chown'),
   ...beginning(INSTALL, 'systemctl enable --now svault-webhook', 'export SVAULT_BASE_URL'),
   'test -s /etc/systemd/system/svault-.service.d/sandbox.conf',
   STORE,
@@ -136,7 +136,7 @@ function writeSettings(machine: MachineInFolder): void {
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), onMachine(text, machine));
   writeFileSync(join(path, 'svault-run'), svaultRunOn(machine), { mode: 0o755 });
-  for (const folder of ['etc/systemd/system', 'opt/svault', 'usr/local/sbin', 'var/lib'])
+  for (const folder of ['etc/systemd/system', 'opt/svault', 'usr/local/sbin', 'var/lib', 'var/backups'])
     mkdirSync(join(path, folder), { recursive: true });
   for (const version of ['0.1.0', '0.2.0']) symlinkSync(ROOT, join(path, 'opt/svault', version));
 }

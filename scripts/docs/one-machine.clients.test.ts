@@ -18,21 +18,6 @@ beforeAll(async () => {
 });
 afterAll(() => machine?.remove());
 
-/** The settings of the page, and two checkouts; the ports and a stop without waiting are all that is added. */
-function writeSettings(): void {
-  const [controlPlane = '', webhook = '', authority = ''] = blocksOf(ONE_MACHINE, 'ini');
-  const files = {
-    'control-plane.env': `${controlPlane}${authority}SV_LISTEN=127.0.0.1:8080\nSV_DRAIN_SECONDS=0\n`,
-    'webhook.env': `${webhook}SV_WEBHOOK_LISTEN=127.0.0.1:8090\nSV_DRAIN_SECONDS=0\n`,
-  };
-  for (const [name, text] of Object.entries(files))
-    writeFileSync(join(dir.path, name), onMachine(text, machine));
-  writeFileSync(join(dir.path, 'svault-run'), svaultRunOn(machine), { mode: 0o755 });
-  for (const folder of ['etc/systemd/system', 'opt/svault', 'usr/local/sbin', 'var/lib', 'var/backups'])
-    mkdirSync(join(dir.path, folder), { recursive: true });
-  for (const version of ['0.1.0', '0.2.0']) symlinkSync(ROOT, join(dir.path, 'opt/svault', version));
-}
-
 /** Some thirty starts of a program, one after another. */
 const HANG_MS = 600_000;
 
@@ -44,18 +29,6 @@ test(
     const backups = blocksOf('docs/operate/backup-and-restore.md', 'sh');
     const { code, output } = await machine.run([
       ...INSTALLATION,
-    writeSettings();
-    const commands = [
-      ...beginning(install, 'cd /opt/svault/0.1.0', 'for each in control-plane webhook; do\n  (umask'),
-      'install -m 0640 "$here"/control-plane.env "/etc/svault/control-plane/env"',
-      'install -m 0640 "$here"/webhook.env "/etc/svault/webhook/env"',
-      'install -m 0644 "$here"/authority.pem "/etc/svault/"',
-      ...beginning(install, 'for each in control-plane webhook; do\n  chown'),
-      ...beginning(install, 'systemctl enable --now svault-webhook', 'export SVAULT_BASE_URL'),
-      'test -s /etc/systemd/system/svault-.service.d/sandbox.conf',
-      STORE,
-      FETCH,
-      ...beginning(install, 'systemctl enable --now svault-backup'),
       ...beginning(keys, 'cd /etc/svault/control-plane', 'cd /etc/svault/webhook'),
       ...beginning(keys, 'cd /etc/svault/control-plane', 'cd /etc/svault/webhook'),
       'test $(cat "/etc/svault/webhook"/{root,former-*}.key | sort -u | wc -l) = 3',
