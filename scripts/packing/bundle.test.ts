@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { tempDir } from '@svault/test-kit/temp-dir';
@@ -22,6 +23,8 @@ test('a package in CommonJS that is loaded when it is used has its names in a bu
     },
     outExtension: { '.js': '.mjs' },
   });
+  for (const file of globSync(join(dir.path, '*.mjs')))
+    expect(readFileSync(file, 'utf8'), 'the folder of the checkout').not.toContain(ROOT);
   const built = (await import(pathToFileURL(join(dir.path, 'stdin.mjs')).href)) as Record<
     'named' | 'whole' | 'module',
     () => Promise<unknown>

@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 
@@ -76,7 +76,8 @@ export async function bundleCommand(
 function namesOfCommonJs(): Plugin {
   return {
     name: 'names-of-common-js',
-    setup: ({ onResolve, onLoad, resolve }) => {
+    setup: ({ initialOptions, onResolve, onLoad, resolve }) => {
+      const root = initialOptions.absWorkingDir ?? '';
       onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir }) => {
         if (kind !== 'dynamic-import' || resolveDir.includes('node_modules')) return undefined;
         const found = await resolve(path, { kind: 'import-statement', resolveDir });
@@ -86,16 +87,24 @@ function namesOfCommonJs(): Plugin {
         const names = Object.keys(module).filter(
           (name) => /^[a-zA-Z_$][\w$]*$/.test(name) && name !== 'default',
         );
-        return { path: found.path, namespace: COMMON_JS_LATER, pluginData: names };
+        // Its name is in the code, which must not depend on where the checkout is.
+        return {
+          path: relative(root, found.path),
+          namespace: COMMON_JS_LATER,
+          pluginData: { path: found.path, names },
+        };
       });
-      onLoad({ filter: /^/, namespace: COMMON_JS_LATER }, ({ path, pluginData }) => ({
-        contents: [
-          `import whole from ${JSON.stringify(path)};`,
-          'export default whole;',
-          `export const { ${(pluginData as readonly string[]).join(', ')} } = whole;`,
-        ].join('\n'),
-        resolveDir: dirname(path),
-      }));
+      onLoad({ filter: /^/, namespace: COMMON_JS_LATER }, ({ pluginData }) => {
+        const { path, names } = pluginData as { readonly path: string; readonly names: readonly string[] };
+        return {
+          contents: [
+            `import whole from ${JSON.stringify(path)};`,
+            'export default whole;',
+            `export const { ${names.join(', ')} } = whole;`,
+          ].join('\n'),
+          resolveDir: dirname(path),
+        };
+      });
     },
   };
 }
