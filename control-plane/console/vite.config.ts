@@ -36,6 +36,8 @@ export default defineConfig({
   define: { SVAULT_VERSION: JSON.stringify(version) },
   build: {
     outDir: 'dist/site',
+    // The licenses of what is in the scripts ask for it.
+    license: { fileName: 'THIRD-PARTY-LICENSES.md' },
     // Each file by its own address: the policy allows no script in the page, and names the kinds that it allows.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
