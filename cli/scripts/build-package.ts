@@ -4,9 +4,10 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { noticesOf } from '../../scripts/packing/notices.ts';
 import { bundlePackage } from './bundle.ts';
 
 const [into] = process.argv.slice(2);
 const folder = resolve(into ?? join(import.meta.dirname, '../dist/client'));
-const notices = await bundlePackage(join(folder, 'dist'), { inCheckout: into === undefined });
-writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), notices);
+const files = await bundlePackage(join(folder, 'dist'), { inCheckout: into === undefined });
+writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), noticesOf(files));

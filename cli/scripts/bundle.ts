@@ -2,7 +2,6 @@ import { globSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle, bundleCommand, inAscii, replaceCode } from '../../scripts/packing/bundle.ts';
-import { noticesOf } from '../../scripts/packing/notices.ts';
 
 const CLI = fileURLToPath(new URL('..', import.meta.url));
 const KEYRING = '@napi-rs/keyring';
@@ -18,12 +17,12 @@ const COMMON_JS = { format: 'cjs', supported: { 'dynamic-import': false } } as c
  *
  * @param into folder for all of them; other code in it goes
  * @param options.inCheckout it stays beside its sources, from which `webhook init` has the image built
- * @returns the licenses of the bundled packages
+ * @returns the files whose code is in it, for the licenses
  */
 export async function bundlePackage(
   into: string,
   options: { readonly inCheckout: boolean },
-): Promise<string> {
+): Promise<readonly string[]> {
   mkdirSync(into, { recursive: true });
   const work = mkdtempSync(join(into, '.building-'));
   const [split, built] = [join(work, 'split'), join(work, 'built')];
@@ -56,7 +55,7 @@ export async function bundlePackage(
     replaceCode(built, into);
     // One that stays is as new as the sources all the same: `./svault` compares them.
     utimesSync(join(into, 'bin.js'), new Date(), new Date());
-    return noticesOf(files);
+    return files;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -65,15 +64,14 @@ export async function bundlePackage(
 /**
  * The same in one CommonJS file, which is what Node's single executables start with.
  * @param into the file
- * @returns the licenses of the bundled packages
+ * @returns the files whose code is in it, for the licenses
  */
-export async function bundleSingleFile(into: string): Promise<string> {
-  const files = await bundle(CLI, {
+export async function bundleSingleFile(into: string): Promise<readonly string[]> {
+  return bundle(CLI, {
     entryPoints: ['src/single-file.ts'],
     outfile: into,
     ...COMMON_JS,
     target: 'node24',
     alias: { [KEYRING]: './scripts/single-file/embedded-keyring.ts' },
   });
-  return noticesOf(files);
 }

@@ -7,8 +7,7 @@ import { dirname, join } from 'node:path';
  * @throws Error where a package comes without a license
  */
 export function noticesOf(files: readonly string[]): string {
-  const packages = new Set(files.filter((path) => path.includes('node_modules/')).map(packageFolder));
-  const notices = [...packages].map((path) => {
+  const notices = packagesOf(files).map((path) => {
     const { name, version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
       name: string;
       version: string;
@@ -16,6 +15,11 @@ export function noticesOf(files: readonly string[]): string {
     return `${name} ${version}\n\n${licenseIn(path)}`;
   });
   return notices.toSorted().join(`\n${'-'.repeat(78)}\n\n`);
+}
+
+/** The folders of the packages that these files are from, each once; a file of the workspace is from none. */
+export function packagesOf(files: readonly string[]): readonly string[] {
+  return [...new Set(files.filter((path) => path.includes('node_modules/')).map(packageFolder))];
 }
 
 /** The text of every license in a package's folder, or what it says of its license elsewhere. @throws Error where it says none */

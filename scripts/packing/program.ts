@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { bundle, inAscii, replaceCode } from './bundle.ts';
 import { noticesOf } from './notices.ts';
 import { withoutUnusedParts } from './unused-parts.ts';
@@ -26,7 +26,13 @@ export const builtInto = (name: ProgramFolder): string => join(ROOT, name, 'dist
  * Installed beside a built program: native addons, WebAssembly, and what only a developer's log needs. `pg-native` is what pg
  * would use where it were installed.
  */
-const INSTALLED = ['better-sqlite3', '@node-rs/argon2', 'libsodium-wrappers', 'pino-pretty', 'pg-native'];
+export const INSTALLED = [
+  'better-sqlite3',
+  '@node-rs/argon2',
+  'libsodium-wrappers',
+  'pino-pretty',
+  'pg-native',
+];
 
 /** For packages in CommonJS that load modules of Node. */
 const REQUIRE =
@@ -38,8 +44,9 @@ const REQUIRE =
  *
  * @param into made where it is missing; files of an earlier build are replaced one by one, so that a start meanwhile finds each
  *   whole
+ * @returns the files whose code is in it
  */
-export async function buildProgram(name: ProgramFolder, into: string): Promise<void> {
+export async function buildProgram(name: ProgramFolder, into: string): Promise<readonly string[]> {
   mkdirSync(into, { recursive: true });
   const work = mkdtempSync(join(into, '.building-'));
   try {
@@ -62,9 +69,11 @@ export async function buildProgram(name: ProgramFolder, into: string): Promise<v
       format: 'esm',
       outExtension: { '.js': '.mjs' },
     });
-    writeFileSync(join(work, 'THIRD-PARTY-LICENSES.txt'), noticesOf([...files, ...ofWorkers]));
+    const all = [...files, ...ofWorkers];
+    writeFileSync(join(work, 'THIRD-PARTY-LICENSES.txt'), noticesOf(all));
     inAscii(work);
     replaceCode(work, into);
+    return all;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -72,20 +81,31 @@ export async function buildProgram(name: ProgramFolder, into: string): Promise<v
 
 /** Copies the packages that a built program finds installed, with all that they depend on, so that its folder runs anywhere. */
 export function copyInstalled(into: string): void {
+  for (const folder of installedFolders(INSTALLED, ROOT)) {
+    const path = relative(ROOT, folder);
+    // What lies inside another package comes along with that.
+    if (path.lastIndexOf('node_modules') === 0) cpSync(folder, join(into, path), { recursive: true });
+  }
+}
+
+/**
+ * The folders of installed packages and of all that they depend on; one that is not there, such as an addon for another platform,
+ * is left out.
+ * @param from the folder that would import them
+ */
+export function installedFolders(names: readonly string[], from: string): readonly string[] {
   const done = new Set<string>();
-  const copy = (name: string, from: string): void => {
-    const folder = folderOf(name, from);
+  const add = (name: string, importer: string): void => {
+    const folder = folderOf(name, importer);
     if (folder === undefined || done.has(folder)) return;
     done.add(folder);
-    // What lies inside another package comes along with that.
-    if (folder === join(ROOT, 'node_modules', name))
-      cpSync(folder, join(into, 'node_modules', name), { recursive: true });
     const { dependencies, optionalDependencies } = JSON.parse(
       readFileSync(join(folder, 'package.json'), 'utf8'),
     ) as Record<'dependencies' | 'optionalDependencies', Record<string, string> | undefined>;
-    for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) copy(each, folder);
+    for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) add(each, folder);
   };
-  for (const name of INSTALLED) copy(name, ROOT);
+  for (const name of names) add(name, from);
+  return [...done];
 }
 
 /** Where Node finds a package; undefined where it is not installed, such as an addon for another platform. */

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleSingleFile } from '../bundle.ts';
-import { licenseIn } from '../../../scripts/packing/notices.ts';
+import { licenseIn, noticesOf } from '../../../scripts/packing/notices.ts';
 import { signAdHoc } from './ad-hoc-signature.ts';
 import { fetchKeyring, fetchNode } from './fetched-package.ts';
 import { inject } from './inject.ts';
@@ -22,7 +22,7 @@ export async function buildSingleFile(name: TargetName, into: string): Promise<s
   try {
     const script = join(work, 'svault.cjs');
     const executable = join(work, 'svault');
-    const bundled = await bundleSingleFile(script);
+    const bundled = noticesOf(await bundleSingleFile(script));
     const node = fetchNode(target.node);
     const keyring = fetchKeyring(target);
     const preparer = fetchNode(preparerOf(target));
