@@ -33,6 +33,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     why: 'conformance/test/authoring.test.ts runs them',
   },
   { page: 'docs/deploy/containers.md', why: CONTAINERS },
+  {
+    page: 'docs/security.md',
+    begins: 'sha256sum --check',
+    why: 'takes a signed release; scripts/release/checksums.test.ts has sha256sum read such checksums',
+  },
   { page: 'docs/performance.md', why: 'measures for minutes, on a machine that does nothing else' },
   {
     page: 'docs/operate/backup-and-restore.md',
