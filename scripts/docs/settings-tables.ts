@@ -4,7 +4,7 @@ import { SETTINGS as CONTROL_PLANE } from '@svault/control-plane/config';
 import { SCOPE_DESCRIPTIONS } from '@svault/control-plane/limit-descriptions';
 import { type CountedScope, SCOPES } from '@svault/control-plane/limits';
 import { QUOTAS, QUOTA_NOUNS, quotaScope } from '@svault/control-plane/quotas';
-import { type Setting, comesFromFile } from '@svault/server-kit/settings';
+import { type Setting, comesFromCommand, comesFromFile } from '@svault/server-kit/settings';
 import { SETTINGS as WEBHOOK } from '@svault/webhook/config';
 import { code, sentence, table } from './tables.ts';
 
@@ -19,12 +19,14 @@ const PROGRAMS: Readonly<Record<Program, Readonly<Record<string, Setting<unknown
 export function settingsTable(program: Program): string {
   const settings = Object.entries(PROGRAMS[program]).filter(([name]) => !name.startsWith('SV_LIMIT_'));
   return table(
-    ['Setting', 'Meaning', 'Default', '`_FILE`'],
+    ['Setting', 'Meaning', 'Default', 'Also'],
     settings.map(([name, setting]) => [
       code(name),
       sentence(setting.description),
       defaultOf(setting),
-      comesFromFile(name, setting) ? 'yes' : '',
+      [comesFromFile(name, setting) ? '`_FILE`' : '', comesFromCommand(name) ? '`_COMMAND`' : '']
+        .filter((suffix) => suffix !== '')
+        .join(', '),
     ]),
   );
 }

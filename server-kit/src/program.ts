@@ -89,7 +89,7 @@ export async function runWithin(
     return (await subcommand.run(operands, surroundings)) ?? 0;
   } catch (error) {
     err(`${program.name}: ${scrub(describe(error, env))}\n`);
-    return error instanceof SettingsError ? USAGE : 1;
+    return error instanceof SettingsError && !error.mayPass ? USAGE : 1;
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Secret, fromBase64url } from '@svault/shared';
 import { nearestName } from './nearest-name.ts';
+import { CommandFailed, outputOfCommand } from './secret-command.ts';
 
 /** One setting: how its text becomes a value. `parse` throws an Error whose message completes "NAME …". */
 export interface Setting<T> {
@@ -23,10 +24,13 @@ export type SettingValues<S extends Spec> = { [K in keyof S]: S[K] extends Setti
 /** All that is wrong with the environment at once, so that an operator mends it in one round. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
+  /** Whether another start may find nothing wrong: commands of settings failed, and that is all. */
+  readonly mayPass: boolean;
+  constructor(problems: readonly string[], mayPass = false) {
     super(`invalid configuration:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
     this.name = 'SettingsError';
     this.problems = problems;
+    this.mayPass = mayPass;
   }
 }
 
@@ -138,23 +142,34 @@ export const integer = (
 export const comesFromFile = (name: string, kind: Setting<unknown>): boolean =>
   kind.file ?? /_(?:KEY|SECRET|TOKEN)$/.test(name);
 
+/** Whether `NAME_COMMAND` may be a command that prints the value: root keys alone. */
+export const comesFromCommand = (name: string): boolean => /_MASTER_KEY(?:_NEXT)?$/.test(name);
+
 const FILE_SUFFIX = '_FILE';
+const COMMAND_SUFFIX = '_COMMAND';
 
 /** What an operator does with a new key, by where the present one comes from. */
-export const howToReplace = (env: NodeJS.ProcessEnv, name: string): string =>
-  comesByFile(env, name)
+export function howToReplace(env: NodeJS.ProcessEnv, name: string): string {
+  if (isSet(env, name + COMMAND_SUFFIX))
+    return `Have the command of ${name}${COMMAND_SUFFIX} print the new key`;
+  return isSet(env, name + FILE_SUFFIX)
     ? `Write the new key to the file that ${name}${FILE_SUFFIX} names`
     : `Set ${name} to the new key`;
+}
 
 /** Where an operator gives a key, by where the present one comes from. */
-export const whereToGive = (env: NodeJS.ProcessEnv, name: string): string =>
-  comesByFile(env, name) ? `in the file that ${name}${FILE_SUFFIX} names` : `as ${name}`;
+export function whereToGive(env: NodeJS.ProcessEnv, name: string): string {
+  if (isSet(env, name + COMMAND_SUFFIX)) return `by the command of ${name}${COMMAND_SUFFIX}`;
+  return isSet(env, name + FILE_SUFFIX) ? `in the file that ${name}${FILE_SUFFIX} names` : `as ${name}`;
+}
 
-const comesByFile = (env: NodeJS.ProcessEnv, name: string): boolean => (env[name + FILE_SUFFIX] ?? '') !== '';
+/** An empty value counts as absent, as compose files write `NAME=` for "not set". */
+const isSet = (env: NodeJS.ProcessEnv, name: string): boolean => (env[name] ?? '') !== '';
 
 /**
  * Reads all settings of one program from its environment, once, at start.
- * @param spec the program's own settings; a name ending in `_KEY`, `_SECRET` or `_TOKEN` also comes as `…_FILE`
+ * @param spec the program's own settings; a name ending in `_KEY`, `_SECRET` or `_TOKEN` also comes as `…_FILE`, and a root key
+ *   as `…_COMMAND`, which is run here
  * @param foreign names that another program reads from the same environment, and with `foreignPrefix` all that begin so
  * @param explainUnknown the problem that an unknown name is, where there is more to say than that it is unknown
  * @throws SettingsError listing every unknown, missing or malformed `SV_…` name; values are never repeated in it
@@ -169,14 +184,15 @@ export function readSettings<S extends Spec>(
   },
 ): SettingValues<S> {
   const problems: string[] = [];
+  let failedCommands = 0;
   const values: Record<string, unknown> = {};
   for (const [name, kind] of Object.entries(spec)) {
     try {
-      const given = readText(name, kind, env);
-      if (given !== undefined) values[name] = kind.parse(given);
-      else if (kind.fallback !== undefined) values[name] = kind.fallback.value;
+      const found = readValue(name, kind, env) ?? kind.fallback;
+      if (found !== undefined) values[name] = found.value;
       else problems.push(`${name} is missing: ${kind.description}`);
     } catch (error) {
+      if (error instanceof CommandFailed) failedCommands += 1;
       problems.push(`${name} ${(error as Error).message}`);
     }
   }
@@ -186,26 +202,53 @@ export function readSettings<S extends Spec>(
     (options.foreignPrefix !== undefined && name.startsWith(options.foreignPrefix));
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SV_') || known(name)) continue;
-    const base = name.endsWith(FILE_SUFFIX) ? name.slice(0, -FILE_SUFFIX.length) : undefined;
-    const own = base === undefined ? undefined : spec[base];
-    const fileTwin =
-      base !== undefined && (own === undefined ? options.foreign.includes(base) : comesFromFile(base, own));
-    if (fileTwin) continue;
+    if (isSource(name, spec, options.foreign)) continue;
     const problem = options.explainUnknown?.(name);
     const alike = nearestName(name, [...Object.keys(spec), ...options.foreign]);
     const hint = alike === undefined ? '' : `; did you mean ${alike}?`;
     problems.push(problem ?? `${name} is not a setting of this program${hint}`);
   }
-  if (problems.length > 0) throw new SettingsError(problems);
+  if (problems.length > 0) throw new SettingsError(problems, problems.length === failedCommands);
   return values as SettingValues<S>;
 }
 
-/** An empty value counts as absent, as compose files write `NAME=` for "not set". */
-function readText(name: string, kind: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
-  const direct = env[name] === '' ? undefined : env[name];
-  const path = comesFromFile(name, kind) ? env[name + FILE_SUFFIX] : undefined;
-  if (path === undefined || path === '') return direct;
-  if (direct !== undefined) throw new Error(`is set twice, directly and by ${name}${FILE_SUFFIX}`);
+/** Whether a name says where the value of another setting comes from. */
+function isSource(name: string, spec: Spec, foreign: readonly string[]): boolean {
+  if (name.endsWith(COMMAND_SUFFIX)) {
+    const base = name.slice(0, -COMMAND_SUFFIX.length);
+    return comesFromCommand(base) && (Object.hasOwn(spec, base) || foreign.includes(base));
+  }
+  if (!name.endsWith(FILE_SUFFIX)) return false;
+  const base = name.slice(0, -FILE_SUFFIX.length);
+  const own = spec[base];
+  return own === undefined ? foreign.includes(base) : comesFromFile(base, own);
+}
+
+function readValue<T>(
+  name: string,
+  kind: Setting<T>,
+  env: NodeJS.ProcessEnv,
+): { readonly value: T } | undefined {
+  const [file, command] = [name + FILE_SUFFIX, name + COMMAND_SUFFIX];
+  const sources = [name];
+  if (comesFromFile(name, kind)) sources.push(file);
+  if (comesFromCommand(name)) sources.push(command);
+  const [source, ...others] = sources.filter((each) => isSet(env, each));
+  if (source === undefined) return undefined;
+  if (others.length > 0) throw new Error(`is given by ${[source, ...others].join(' and ')}: set one of them`);
+  const given = env[source] ?? '';
+  if (source === name) return { value: kind.parse(given) };
+  if (source === file) return { value: kind.parse(readSecretFile(given)) };
+  const printed = outputOfCommand(command, given, env);
+  try {
+    return { value: kind.parse(printed) };
+  } catch (error) {
+    const problem = `${(error as Error).message}; its command printed ${printed.length} bytes`;
+    throw new Error(problem, { cause: error });
+  }
+}
+
+function readSecretFile(path: string): string {
   try {
     return readFileSync(path, 'utf8').trimEnd();
   } catch (error) {

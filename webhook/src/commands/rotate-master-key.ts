@@ -2,7 +2,6 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Subcommand } from '@svault/server-kit/program';
 import { SettingsError, howToReplace } from '@svault/server-kit/settings';
 import { AlreadyServing, holdServeLock } from '@svault/server-kit/sqlite';
-import { webhookConfig } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { rotateMasterKey } from '../vault/master-key-rotation.ts';
 import { withVault } from './with-vault.ts';
@@ -13,11 +12,11 @@ const HAND_OVER_POLL_MS = 100;
 export const rotateMasterKeyCommand: Subcommand = {
   summary: 'Rotate to the root key in SV_WEBHOOK_MASTER_KEY_NEXT, also while serve runs',
   operands: 0,
-  run: async (_operands, surroundings) => {
-    const next = webhookConfig(surroundings.env).nextMasterKey;
-    if (next === undefined)
-      throw new SettingsError(['SV_WEBHOOK_MASTER_KEY_NEXT is missing: the key to move to']);
-    await withVault(surroundings, async (context) => {
+  run: (_operands, surroundings) =>
+    withVault(surroundings, async (context) => {
+      const next = context.config.nextMasterKey;
+      if (next === undefined)
+        throw new SettingsError(['SV_WEBHOOK_MASTER_KEY_NEXT is missing: the key to move to']);
       const { masterKeys: store, keyring, rewrappables, audit, db, say } = context;
       const transact = <T>(work: () => T): T => db.transaction(work).immediate();
       const rotation = { store, keyring, rewrappables, audit, transact, pause: () => setImmediate() };
@@ -25,8 +24,7 @@ export const rotateMasterKeyCommand: Subcommand = {
       await handOver(context);
       say(outcome === 'rotated' ? 'The root key is rotated.' : 'The root key had been rotated already.');
       say(`${howToReplace(surroundings.env, 'SV_WEBHOOK_MASTER_KEY')} before the next start.`);
-    });
-  },
+    }),
 };
 
 /** Waits until a running serve has taken the new key over and erased the link to it; without one, erases it here. */
