@@ -10,6 +10,9 @@ import {
   MAX_BACKUP_TAIL_BYTES,
   readBackupTail,
 } from '@svault/shared/backup-trailer';
+import { decryptFile, isEncrypted } from './backup-encryption.ts';
+import { BackupRefused } from './backup-refused.ts';
+import { chunksOf, readAt } from './file-chunks.ts';
 
 /*
  * A backup is the bytes of a SQLite file and a trailer that authenticates all of them:
@@ -21,12 +24,6 @@ import {
 
 const CHECK_BYTES = 16;
 const SALT_BYTES = 32;
-const CHUNK_BYTES = 1024 * 1024;
-
-/** A file that is not taken as a backup. Nothing was written. */
-export class BackupRefused extends Error {
-  override readonly name = 'BackupRefused';
-}
 
 export interface BackupSeal {
   readonly program: BackupProgram;
@@ -38,7 +35,7 @@ export interface BackupSeal {
   readonly derivation?: object | undefined;
 }
 
-/** Appends the trailer to a finished SQLite file, reading it in pieces of 1 MiB. */
+/** Appends the trailer to a finished SQLite file, in pieces of 1 MiB, and authenticates what it then reads back. */
 export async function sealBackup(
   file: string,
   { program, masterKey, madeAt, derivation }: BackupSeal,
@@ -59,11 +56,13 @@ export async function sealBackup(
     const text = utf8(JSON.stringify(trailer));
     const length = Buffer.alloc(BACKUP_LENGTH_BYTES);
     length.writeUInt32BE(text.length);
-    const hmac = createHmac('sha256', macKey);
-    for await (const chunk of chunksOf(handle, bytes)) hmac.update(chunk);
-    const mac = hmac.update(text).update(length).digest();
-    await handle.write(Buffer.concat([text, length, mac, BACKUP_MAGIC]), 0, undefined, bytes);
+    const authenticated = Buffer.concat([text, length]);
+    const mac = await macOf(handle, { bytes, authenticated, macKey });
+    await handle.write(Buffer.concat([authenticated, mac, BACKUP_MAGIC]), 0, undefined, bytes);
     await handle.sync();
+    const end = await readEnd(handle, file);
+    if (!constantTimeEqual(await macOf(handle, { bytes, authenticated: end.authenticated, macKey }), end.mac))
+      throw new Error(`${file} does not read back as it was written: is the disk well?`);
   } finally {
     await handle.close();
   }
@@ -74,6 +73,7 @@ export async function sealBackup(
  * pieces of 1 MiB.
  * @param options.masterKeys candidates, 32 bytes each; asked for before the MAC is known to hold, so a derivation in the
  *   trailer is still anybody's
+ * @param options.identityFile of age, for an encrypted backup
  * @param options.whereToGiveKey such as `as SV_MASTER_KEY`, for messages
  * @throws BackupRefused for a file that is no backup of this program under one of these keys, byte for byte; `target` is
  *   gone then
@@ -84,6 +84,7 @@ export async function openBackup(
   options: {
     readonly program: BackupProgram;
     readonly masterKeys: (trailer: BackupTrailer) => Promise<readonly Uint8Array[]>;
+    readonly identityFile?: string | undefined;
     readonly whereToGiveKey: string;
   },
 ): Promise<BackupTrailer> {
@@ -91,7 +92,8 @@ export async function openBackup(
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) throw new BackupRefused(`${file} does not exist`);
   if (!found.isFile()) throw new BackupRefused(`${file} is no regular file`);
-  const source = await open(file, 'r');
+  const decrypted = `${target}.decrypted`;
+  const source = await openDecrypted(file, decrypted, options.identityFile);
   try {
     const end = await readEnd(source, file);
     const { trailer } = end;
@@ -111,7 +113,26 @@ export async function openBackup(
     return trailer;
   } finally {
     await source.close();
+    await rm(decrypted, { force: true });
   }
+}
+
+/** @returns the backup, or what was decrypted of it to another file */
+async function openDecrypted(file: string, decrypted: string, identityFile?: string): Promise<FileHandle> {
+  const source = await open(file, 'r');
+  try {
+    if (!(await isEncrypted(source))) return source;
+    if (identityFile === undefined)
+      throw new BackupRefused(`${file} is encrypted: name the file of the age identity after it`);
+    await rm(decrypted, { force: true });
+    await decryptFile({ source, file }, decrypted, identityFile);
+  } catch (error) {
+    await source.close();
+    await rm(decrypted, { force: true });
+    throw error;
+  }
+  await source.close();
+  return open(decrypted, 'r');
 }
 
 interface End {
@@ -129,12 +150,10 @@ async function copyChecked(
   await rm(target, { force: true });
   const copy = await open(target, 'wx', 0o600);
   try {
-    const hmac = createHmac('sha256', macKey);
-    for await (const chunk of chunksOf(source, end.trailer.bytes)) {
-      hmac.update(chunk);
-      await copy.writeFile(chunk);
-    }
-    if (!constantTimeEqual(hmac.update(end.authenticated).digest(), end.mac))
+    const { authenticated, trailer } = end;
+    const write = (chunk: Buffer): Promise<void> => copy.writeFile(chunk);
+    const mac = await macOf(source, { bytes: trailer.bytes, authenticated, macKey }, write);
+    if (!constantTimeEqual(mac, end.mac))
       throw new BackupRefused(`${file} was changed since the backup was made; nothing was restored`);
     await copy.sync();
   } catch (error) {
@@ -143,6 +162,20 @@ async function copyChecked(
   } finally {
     await copy.close();
   }
+}
+
+/** @param onChunk gets the very bytes that the MAC is over */
+async function macOf(
+  source: FileHandle,
+  of: { readonly bytes: number; readonly authenticated: Uint8Array; readonly macKey: Uint8Array },
+  onChunk?: (chunk: Buffer) => Promise<void>,
+): Promise<Buffer> {
+  const hmac = createHmac('sha256', of.macKey);
+  for await (const chunk of chunksOf(source, of.bytes)) {
+    hmac.update(chunk);
+    await onChunk?.(chunk);
+  }
+  return hmac.update(of.authenticated).digest();
 }
 
 async function readEnd(source: FileHandle, file: string): Promise<End> {
@@ -172,21 +205,4 @@ function backupKeys(
   const label = `svault backup v1 ${program}`;
   const bytes = Buffer.from(hkdfSync('sha256', masterKey, salt, label, BACKUP_MAC_BYTES + CHECK_BYTES));
   return { macKey: bytes.subarray(0, BACKUP_MAC_BYTES), check: bytes.subarray(BACKUP_MAC_BYTES) };
-}
-
-async function* chunksOf(handle: FileHandle, bytes: number): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes; at += CHUNK_BYTES)
-    yield await readAt(handle, at, Math.min(CHUNK_BYTES, bytes - at));
-}
-
-/** @throws BackupRefused where the file ends before */
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(length);
-  let read = 0;
-  while (read < length) {
-    const { bytesRead } = await handle.read(buffer, read, length - read, position + read);
-    if (bytesRead === 0) throw new BackupRefused('the file became shorter while it was read');
-    read += bytesRead;
-  }
-  return buffer;
 }

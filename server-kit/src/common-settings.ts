@@ -24,3 +24,14 @@ export const egressAllow: Setting<readonly string[]> = list({
     }
   },
 });
+
+/** `SV_BACKUP_RECIPIENTS` of both programs. */
+export const backupRecipients: Setting<readonly string[]> = list({
+  default: [],
+  description:
+    'recipients of age, `age1…` with commas between: `backup` encrypts to them. Backups are not encrypted unless set',
+  entry: (text) => {
+    if (!/^age1[02-9ac-hj-np-z]+$/.test(text))
+      throw new Error('must list recipients of age: age1…, with commas between');
+  },
+});

@@ -15,6 +15,11 @@ import {
   openSqlite,
   readAppliedSteps,
 } from './sqlite.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AlreadyServing, NewerSchema, type SqliteDatabase, holdServeLock, openSqlite } from './sqlite.ts';
 
 const items: Migration = {
   ...{ id: 1, name: 'items', phase: 'expand' },
@@ -92,18 +97,5 @@ describe('holdServeLock', () => {
     expect(() => holdServeLock(path)).toThrow(AlreadyServing);
     first.release();
     holdServeLock(path).release();
-  });
-});
-
-describe('backupSqlite', () => {
-  it('copies a live database and never overwrites a file', async () => {
-    db.exec("INSERT INTO items (body) VALUES ('kept')");
-    const file = join(dir, 'backup.db');
-    const seal = { program: 'webhook', masterKey: randomBytes(32), madeAt: '2026-11-22T12:00:00Z' } as const;
-    await backupSqlite(db, file, seal);
-    const copy = openSqlite(file, { migrations });
-    expect(copy.prepare('SELECT body FROM items').pluck().get()).toBe('kept');
-    copy.close();
-    await expect(backupSqlite(db, file, seal)).rejects.toThrow(/exists already/);
   });
 });

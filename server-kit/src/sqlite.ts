@@ -150,20 +150,25 @@ export class AlreadyServing extends Error {
 }
 
 /**
- * Locks a database file for one `serve`, until released or until the process ends.
- *
- * It is SQLite's exclusive lock on a side file. The kernel drops it with the process, so a `kill -9` leaves nothing to clean
- * up. Other subcommands do not take it and work while `serve` runs.
+ * Locks a database file for one `serve`, until released or until the process ends. Other subcommands do not take it and work
+ * while `serve` runs.
  * @throws AlreadyServing at once when another process has it
  */
-export function holdServeLock(databasePath: string): { release(): void } {
-  const lock = new Database(`${databasePath}.serve-lock`, { timeout: 0 });
+export const holdServeLock = (databasePath: string): { release(): void } =>
+  holdLock(`${databasePath}.serve-lock`, () => new AlreadyServing(databasePath));
+
+/**
+ * SQLite's exclusive lock on a side file. The kernel drops it with the process, so a `kill -9` leaves nothing to clean up.
+ * @param busy what is thrown at once when another process has it
+ */
+export function holdLock(path: string, busy: () => Error): { release(): void } {
+  const lock = new Database(path, { timeout: 0 });
   try {
     lock.pragma('journal_mode = DELETE');
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (isBusy(error)) throw new AlreadyServing(databasePath);
+    if (isBusy(error)) throw busy();
     throw error;
   }
   return { release: () => void lock.close() };

@@ -2,7 +2,7 @@ import { openBackup } from '@svault/server-kit/backup-file';
 import { makePrivateFolder } from '@svault/server-kit/private-folder';
 import type { Subcommand } from '@svault/server-kit/program';
 import { SettingsError, whereToGive } from '@svault/server-kit/settings';
-import { backupSqlite } from '@svault/server-kit/sqlite-backup';
+import { backupSqlite, wroteBackup } from '@svault/server-kit/sqlite-backup';
 import { type Clock, formatTime } from '@svault/shared';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -35,9 +35,10 @@ export const backup: Subcommand = {
     await closing(opening, async ({ sqlite, kysely }) => {
       const masterKey = (await rootKeyOf(kysely, keys)).reveal();
       const madeAt = formatTime(clock.now());
-      await backupSqlite(sqlite, file, { program: 'control-plane', masterKey, madeAt });
+      const { backupRecipients: recipients } = config;
+      await backupSqlite(sqlite, file, { program: 'control-plane', masterKey, madeAt, recipients });
     });
-    out(`Wrote ${file}. It opens with the present root key only: keep that key too.\n`);
+    out(`${wroteBackup(file, config.backupRecipients)}\n`);
   },
 };
 
@@ -46,10 +47,12 @@ export const backup: Subcommand = {
  * stands at the database's path afterwards is whole, or nothing does.
  */
 export const restoreBackup: Subcommand = {
-  usage: 'FILE',
-  summary: 'Restore a backup as the SQLite database, where there is none',
+  usage: 'FILE [IDENTITY]',
+  summary:
+    'Restore a backup as the SQLite database, where there is none; IDENTITY is the age file of an encrypted one',
   operands: 1,
-  run: async ([file = ''], { env, clock, out }) => {
+  optionalOperands: 1,
+  run: async ([file = '', identityFile], { env, clock, out }) => {
     const config = controlPlaneConfig(env);
     const databasePath = sqliteFileOf(config);
     if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
@@ -61,6 +64,7 @@ export const restoreBackup: Subcommand = {
     try {
       const { madeAt } = await openBackup(file, staged, {
         program: 'control-plane',
+        identityFile,
         masterKeys: () => Promise.resolve(rootKeysOf(config).map((key) => key.reveal())),
         whereToGiveKey: whereToGive(env, 'SV_MASTER_KEY'),
       });

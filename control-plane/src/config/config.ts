@@ -6,7 +6,7 @@ import { LIMIT_SETTINGS, explainUnknownLimit, limitOverrides } from './limit-set
 import { problemOfScheme } from './scheme.ts';
 import { OIDC_SETTINGS, oidcConfig } from './oidc-settings.ts';
 import { SMTP_SETTINGS, smtpConfig } from './smtp-settings.ts';
-import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
+import { backupRecipients, drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
 import { LOG_FORMATS, LOG_LEVELS } from '@svault/server-kit/logger';
 import { WEBHOOK_SETTINGS } from '@svault/server-kit/setting-names';
 import { TRACING_SETTINGS, tracingConfig } from '@svault/server-kit/tracing-settings';
@@ -95,6 +95,7 @@ export const SETTINGS = {
     ),
   ),
   ...LIMIT_SETTINGS,
+  SV_BACKUP_RECIPIENTS: backupRecipients,
   SV_DRAIN_SECONDS: drainSeconds,
   SV_METRICS_LISTEN: optional(
     listenAddress({ description: '`HOST:PORT` of `GET /metrics`; off unless set' }),
@@ -165,6 +166,8 @@ export function controlPlaneConfig(env: NodeJS.ProcessEnv) {
     limitOverrides: limitOverrides(values),
     /** Undefined: the log is kept whole. */
     auditRetentionDays: values.SV_AUDIT_RETENTION_DAYS,
+    /** `age1…`; none: backups are not encrypted. */
+    backupRecipients: values.SV_BACKUP_RECIPIENTS,
     /** How long it goes on taking requests after the signal to stop. */
     drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,

@@ -1,5 +1,6 @@
 import { aeadReady } from '@svault/server-kit/aead';
-import { BackupRefused, openBackup } from '@svault/server-kit/backup-file';
+import { openBackup } from '@svault/server-kit/backup-file';
+import { BackupRefused } from '@svault/server-kit/backup-refused';
 import { createGroupCommit } from '@svault/server-kit/group-commit';
 import type { Subcommand } from '@svault/server-kit/program';
 import { whereToGive } from '@svault/server-kit/settings';
@@ -16,14 +17,16 @@ import { acceptsAgainMs } from '../replay/freshness.ts';
 import { createKeyring } from '../vault/keyring.ts';
 
 export const restoreBackupCommand: Subcommand = {
-  usage: 'FILE',
-  summary: 'Restore a backup into an empty data folder',
+  usage: 'FILE [IDENTITY]',
+  summary: 'Restore a backup into an empty data folder; IDENTITY is the age file of an encrypted one',
   operands: 1,
-  run: async ([file = ''], { env, clock, out }) => {
+  optionalOperands: 1,
+  run: async ([file = '', identityFile], { env, clock, out }) => {
     const config = webhookConfig(env);
     await placeRestoredFile(config.dataDir, async (copy) => {
       const { madeAt } = await openBackup(file, copy, {
         program: 'webhook',
+        identityFile,
         masterKeys: ({ derivation }) => masterKeysFor(derivation, config),
         whereToGiveKey: `${whereToGive(env, 'SV_WEBHOOK_MASTER_KEY')}, or its passphrase as SV_WEBHOOK_PASSPHRASE`,
       });

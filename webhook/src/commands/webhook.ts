@@ -1,6 +1,6 @@
 import type { Program, Subcommand } from '@svault/server-kit/program';
 import { onStop } from '@svault/server-kit/shutdown';
-import { backupSqlite } from '@svault/server-kit/sqlite-backup';
+import { backupSqlite, wroteBackup } from '@svault/server-kit/sqlite-backup';
 import { formatTime } from '@svault/shared';
 import { verifyChain } from '../audit/verify-chain.ts';
 import { newHmacSecret } from '../binding/binding-store.ts';
@@ -62,11 +62,12 @@ const backup: Subcommand = {
   summary: 'Write an authenticated copy of the vault to a new file; it opens with the same root key',
   operands: 1,
   run: ([file = ''], surroundings) =>
-    withVault(surroundings, async ({ db, keyring, clock, say }) => {
+    withVault(surroundings, async ({ db, keyring, clock, config, say }) => {
+      const { backupRecipients: recipients } = config;
       const { key: masterKey, derivation } = keyring.newest();
       const madeAt = formatTime(clock.now());
-      await backupSqlite(db, file, { program: 'webhook', masterKey, madeAt, derivation });
-      say(`Wrote ${file}. It opens with the present root key only: keep that key too.`);
+      await backupSqlite(db, file, { program: 'webhook', masterKey, madeAt, derivation, recipients });
+      say(wroteBackup(file, recipients));
     }),
 };
 

@@ -50,6 +50,8 @@ describe('webhookConfig', () => {
     ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'https://sts.test?region=x' }],
     ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'https://sts.test.' }],
     ['SV_AWS_STS_ENDPOINT', { SV_AWS_STS_ENDPOINT: 'file:///sts' }],
+    ['SV_BACKUP_RECIPIENTS', { SV_BACKUP_RECIPIENTS: 'ssh-ed25519 AAAA' }],
+    ['SV_BACKUP_RECIPIENTS', { SV_BACKUP_RECIPIENTS: 'age1qqq,AGE1QQQ' }],
     ['SV_DRAIN_SECONDS', { SV_DRAIN_SECONDS: '31' }],
     ['SV_DRAIN_SECONDS', { SV_DRAIN_SECONDS: '1.5' }],
     ['SV_WEBHOOK_LISTENS', { SV_WEBHOOK_LISTENS: '127.0.0.1:1' }],

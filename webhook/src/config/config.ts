@@ -1,6 +1,6 @@
 import { type Secret, parseWebhookUrl } from '@svault/shared';
 import { parseAllowList } from '@svault/shared/egress';
-import { drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
+import { backupRecipients, drainSeconds, egressAllow } from '@svault/server-kit/common-settings';
 import { LOG_FORMATS, LOG_LEVELS } from '@svault/server-kit/logger';
 import { CONTROL_PLANE_SETTINGS, LIMIT_SETTING_PREFIX } from '@svault/server-kit/setting-names';
 import {
@@ -62,6 +62,7 @@ export const SETTINGS = {
       stsEndpointProblem,
     ),
   ),
+  SV_BACKUP_RECIPIENTS: backupRecipients,
   SV_DRAIN_SECONDS: drainSeconds,
   SV_METRICS_LISTEN: optional(
     listenAddress({ description: '`HOST:PORT` of `GET /metrics`; off unless set' }),
@@ -122,6 +123,8 @@ export function webhookConfig(env: NodeJS.ProcessEnv) {
     egressAllow: values.SV_EGRESS_ALLOW,
     /** Instead of the region's public endpoint; without a slash at the end. */
     awsStsEndpoint: values.SV_AWS_STS_ENDPOINT,
+    /** `age1…`; none: backups are not encrypted. */
+    backupRecipients: values.SV_BACKUP_RECIPIENTS,
     /** How long it accepts requests after the signal to stop. */
     drainSeconds: values.SV_DRAIN_SECONDS,
     metricsListen: values.SV_METRICS_LISTEN,
