@@ -61,6 +61,11 @@ export const restoreBackup: Subcommand = {
     const made = !existsSync(folder);
     makePrivateFolder(folder, 'SV_DATABASE_URL');
     const staged = `${databasePath}.restoring`;
+    const removeStaged = (): void => {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(staged + suffix, { force: true });
+    };
+    // Of a killed restore: its log would be taken for that of this copy.
+    removeStaged();
     try {
       const { madeAt } = await openBackup(file, staged, {
         program: 'control-plane',
@@ -78,7 +83,7 @@ export const restoreBackup: Subcommand = {
       if (made) rmSync(folder, { recursive: true });
       throw error;
     } finally {
-      for (const suffix of ['', '-wal', '-shm']) rmSync(staged + suffix, { force: true });
+      removeStaged();
     }
   },
 };

@@ -51,9 +51,11 @@ export function openVaultFile(path: string, dataDir: string): SqliteDatabase {
   return db;
 }
 
+const RESTORING = 'restoring.db';
+
 /**
  * Puts a backup into an empty data folder. The copy gets its final name as the last step, so that a
- * kill or a refusal leaves no half vault behind.
+ * kill or a refusal leaves no half vault behind; what a killed restore left is no obstacle.
  *
  * @param makeCopy writes the database to a path in the folder, changes what a restore changes, and closes it again
  * @throws Error if the folder is not empty
@@ -63,17 +65,22 @@ export async function placeRestoredFile(
   makeCopy: (path: string) => Promise<void>,
 ): Promise<void> {
   const made = !existsSync(dataDir);
-  if (!made && readdirSync(dataDir).length > 0)
+  if (!made && readdirSync(dataDir).some((name) => !name.startsWith(RESTORING)))
     throw new Error(`${dataDir} is not empty: a backup is restored into an empty folder`);
   makeDataDir(dataDir);
-  const copy = join(dataDir, 'restoring.db');
+  const copy = join(dataDir, RESTORING);
+  const removeCopy = (): void => {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true });
+  };
+  // The log of another copy would be taken for that of this one.
+  removeCopy();
   try {
     await makeCopy(copy);
     syncToDisk(copy);
     renameSync(copy, vaultPath(dataDir));
     syncToDisk(dataDir);
   } catch (error) {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true });
+    removeCopy();
     if (made) rmSync(dataDir, { recursive: true });
     throw error;
   }
