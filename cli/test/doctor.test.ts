@@ -1,9 +1,11 @@
-import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { freePort } from '@svault/compose/free-port';
 import { newKey } from '@svault/shared';
+import { makeAgeIdentity } from '@svault/test-kit/age-identity';
 import { makeBackupFile } from '@svault/test-kit/backup-file';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -225,6 +227,20 @@ test('doctor looks at the newest backup of each program, and at no other file', 
     webhook: { state: 'ok', found: matching(/is 1 h old$/) },
   });
   expect(await findingsOf(people.admin, '--backups', join(folder, 'gone'))).toMatchObject({ code: 8 });
+
+  // Encrypted, it says nothing of itself: the path and the time of the file do.
+  const { recipient } = makeAgeIdentity(join(people.admin.dir, 'identity'));
+  mkdirSync(join(folder, 'control-plane'));
+  for (const [name, hours] of Object.entries({ 'second.backup': 3, 'third.backup.partial': 0 })) {
+    const file = join(folder, 'control-plane', name);
+    execFileSync('age', ['-r', recipient, '-o', file, join(inner, 'second.db')]);
+    const madeAt = new Date(Date.now() - hours * 3_600_000);
+    utimesSync(file, madeAt, madeAt);
+  }
+  expect(await ofBackups()).toMatchObject({
+    'control-plane': { state: 'ok', found: matching(/is 3 h old$/) },
+    webhook: { state: 'ok', found: matching(/is 1 h old$/) },
+  });
 });
 
 test('doctor and webhook status say what to upgrade first where versions are too far apart', async () => {

@@ -1,6 +1,7 @@
 import { type Hash, createHash } from 'node:crypto';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { ReadableStream } from 'node:stream/web';
+import { ENCRYPTED_BACKUP_START } from '@svault/shared/backup-trailer';
 import type { Encrypter } from 'age-encryption';
 import { BackupRefused } from './backup-refused.ts';
 import { chunksOf } from './file-chunks.ts';
@@ -10,12 +11,11 @@ import { chunksOf } from './file-chunks.ts';
  * loaded when the first one is made or opened.
  */
 
-const FIRST_LINE = 'age-encryption.org/v1\n';
-
 /** Whether a file begins as one that age encrypted. */
 export async function isEncrypted(source: FileHandle): Promise<boolean> {
-  const { bytesRead, buffer } = await source.read(Buffer.alloc(FIRST_LINE.length), 0, FIRST_LINE.length, 0);
-  return buffer.toString('latin1', 0, bytesRead) === FIRST_LINE;
+  const { length } = ENCRYPTED_BACKUP_START;
+  const { buffer } = await source.read(Buffer.alloc(length), 0, length, 0);
+  return buffer.equals(ENCRYPTED_BACKUP_START);
 }
 
 /**

@@ -5,6 +5,8 @@
 import { utf8 } from './bytes.ts';
 
 export const BACKUP_MAGIC = utf8('svault-backup-1\n');
+/** How a backup begins that is encrypted to recipients of age. */
+export const ENCRYPTED_BACKUP_START = utf8('age-encryption.org/v1\n');
 export const BACKUP_LENGTH_BYTES = 4;
 export const BACKUP_MAC_BYTES = 32;
 /** As many of a file's last bytes have the whole trailer. */

@@ -19,7 +19,12 @@ export const rotateMasterKeyCommand: Subcommand = {
         throw new SettingsError(['SV_WEBHOOK_MASTER_KEY_NEXT is missing: the key to move to']);
       const { masterKeys: store, keyring, rewrappables, audit, db, say } = context;
       const transact = <T>(work: () => T): T => db.transaction(work).immediate();
-      const rotation = { store, keyring, rewrappables, audit, transact, pause: () => setImmediate() };
+      const onProgress = (values: number): void =>
+        surroundings.err(`${values} values are under the new root key\n`);
+      const rotation = {
+        ...{ store, keyring, rewrappables, audit, transact, onProgress },
+        pause: () => setImmediate(),
+      };
       const outcome = await rotateMasterKey(rotation, next.reveal());
       await handOver(context);
       say(outcome === 'rotated' ? 'The root key is rotated.' : 'The root key had been rotated already.');

@@ -49,7 +49,11 @@ const memory: Rewrappable = {
   },
 };
 
-async function rotate(key: Uint8Array, pause: () => Promise<void> = () => Promise.resolve()) {
+async function rotate(
+  key: Uint8Array,
+  pause: () => Promise<void> = () => Promise.resolve(),
+  onProgress?: (values: number) => void,
+) {
   const store = createMasterKeyStore(db);
   const keys = await unlock(store.list(), given(former, key));
   const rotation = {
@@ -60,6 +64,7 @@ async function rotate(key: Uint8Array, pause: () => Promise<void> = () => Promis
     transact: <T>(work: () => T): T => db.transaction(work).immediate(),
     pause,
     batchRows: 2,
+    ...(onProgress !== undefined && { onProgress }),
   };
   return rotateMasterKey(rotation, key);
 }
@@ -106,6 +111,13 @@ describe('a rotation', () => {
     const keyring = createKeyring({ store: createMasterKeyStore(db), keys });
     values.forEach((_, index) => expect(read(keyring, index)).toBe(`value ${index}`));
     expect(await rotate(next)).toBe('rotated');
+  });
+
+  it('says after every 50 batches how many values are under the next key', async () => {
+    while (values.length < 250) values.push(serving.wrap(utf8('another'), PURPOSE));
+    const said: number[] = [];
+    await rotate(next, undefined, (count) => said.push(count));
+    expect(said).toEqual([100, 200]);
   });
 
   it('rejects a second key while it is in progress', async () => {

@@ -21,6 +21,8 @@ export interface Rewrappable {
 
 /** How many rows are moved in one transaction: short enough for a serve to write in between. */
 const BATCH_ROWS = 200;
+/** Between two reports of progress: 10,000 values, a few seconds. */
+const PROGRESS_BATCHES = 50;
 
 /** The rotation cannot go on as asked. Nothing was changed. */
 export class RotationRefused extends Error {
@@ -36,6 +38,8 @@ interface MasterKeyRotation {
   readonly transact: <T>(work: () => T) => T;
   /** Lets other processes write between two batches. */
   readonly pause: () => Promise<void>;
+  /** Told after every {@link PROGRESS_BATCHES} how many values are under the next key by then. */
+  readonly onProgress?: (values: number) => void;
   /** Rows in one transaction, {@link BATCH_ROWS} unless given. */
   readonly batchRows?: number;
 }
@@ -53,15 +57,18 @@ export async function rotateMasterKey(
   rotation: MasterKeyRotation,
   next: Uint8Array,
 ): Promise<'rotated' | 'already'> {
-  const { rewrappables, transact, pause, batchRows = BATCH_ROWS } = rotation;
+  const { rewrappables, transact, pause, onProgress, batchRows = BATCH_ROWS } = rotation;
   if (!transact(() => beginNow(rotation, next))) return 'already';
   const move = moverTo(next, rotation.keyring);
+  let [batches, values] = [0, 0];
   for (const rewrappable of rewrappables) {
     let batch: Batch = { last: 0, looked: batchRows };
     // A short batch is the last: a later value is under the next key, or the final pass finds it.
     while (batch.last !== undefined && batch.looked === batchRows) {
       const after = batch.last;
       batch = transact(() => moveBatchNow(rewrappable, move, after, batchRows));
+      values += batch.looked;
+      if ((batches += 1) % PROGRESS_BATCHES === 0) onProgress?.(values);
       await pause();
     }
   }

@@ -1,8 +1,8 @@
 import { open, readdir, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import {
   type BackupProgram,
-  type BackupTrailer,
+  ENCRYPTED_BACKUP_START,
   MAX_BACKUP_TAIL_BYTES,
   readBackupTail,
 } from '@svault/shared/backup-trailer';
@@ -24,9 +24,15 @@ export interface ExpectedBackups {
   readonly maxBackupAge: number;
 }
 
+interface FoundBackup {
+  readonly program: BackupProgram;
+  readonly madeAtMs: number;
+}
+
 /**
- * How old the newest backup of each program is, by what the files say of themselves. The programs do not know: a backup is a
- * file that somebody else keeps. Whether it opens, only its master key can tell.
+ * How old the newest backup of each program is, by what the files say of themselves; an encrypted one says neither, so that
+ * its path and the time of the file do. The programs do not know: a backup is a file that somebody else keeps. Whether it opens,
+ * only its keys can tell.
  */
 export async function backupFindings({
   backups,
@@ -38,15 +44,15 @@ export async function backupFindings({
     return [skipped('backups', 'svault does not know where they are: svault doctor --backups FOLDER')];
   const programs =
     backupsOf !== undefined ? [backupsOf] : backups === undefined ? ['webhook' as const] : PROGRAMS;
-  let found: readonly BackupTrailer[];
+  let found: readonly FoundBackup[];
   try {
-    found = await backupsIn(folder);
+    found = await backupsIn(folder, backupsOf);
   } catch (error) {
     const reason = `${folder} cannot be read: ${systemReason(error)}`;
     return [problem('backups', reason, 'name the folder of the backups with --backups')];
   }
   return programs.map((program) => {
-    const times = found.filter((each) => each.program === program).map(({ madeAt }) => Date.parse(madeAt));
+    const times = found.filter((each) => each.program === program).map(({ madeAtMs }) => madeAtMs);
     return newestFinding(program, { folder, newestMs: Math.max(...times), maxHours: maxBackupAge });
   });
 }
@@ -74,26 +80,42 @@ async function backupsOfProject(): Promise<string | undefined> {
 }
 
 /** The backups of a folder and of the folders in it. */
-async function backupsIn(folder: string): Promise<readonly BackupTrailer[]> {
+async function backupsIn(folder: string, backupsOf?: BackupProgram): Promise<readonly FoundBackup[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const inner = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
   const nested = await Promise.all(inner.map((each) => readdir(each, { withFileTypes: true })));
-  const files = [entries, ...nested].flat().filter((entry) => entry.isFile() && !entry.name.startsWith('.'));
-  const found: BackupTrailer[] = [];
+  const files = [entries, ...nested]
+    .flat()
+    .filter((entry) => entry.isFile() && !/^\.|\.partial$/.test(entry.name));
+  const found: FoundBackup[] = [];
   for (const { parentPath, name } of files) {
-    const trailer = await trailerOf(join(parentPath, name));
-    if (trailer !== undefined && !Number.isNaN(Date.parse(trailer.madeAt))) found.push(trailer);
+    const path = join(parentPath, name);
+    const backup = await backupAt(path, backupsOf ?? programIn(relative(folder, path)));
+    if (backup !== undefined && !Number.isNaN(backup.madeAtMs)) found.push(backup);
   }
   return found;
 }
 
-async function trailerOf(path: string): Promise<BackupTrailer | undefined> {
-  const { size } = await stat(path);
-  const length = Math.min(size, MAX_BACKUP_TAIL_BYTES);
+/** Of an encrypted backup, as the documented names have it. */
+function programIn(path: string): BackupProgram {
+  return path.includes('control-plane') ? 'control-plane' : 'webhook';
+}
+
+/** @param ofEncrypted the program of an encrypted backup, which itself does not say */
+async function backupAt(path: string, ofEncrypted: BackupProgram): Promise<FoundBackup | undefined> {
+  const { size, mtimeMs } = await stat(path);
   const file = await open(path, 'r');
+  const read = async (length: number, position: number): Promise<Buffer | undefined> => {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, position);
+    return bytesRead === length ? buffer : undefined;
+  };
   try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
-    return bytesRead === length ? readBackupTail(buffer, size)?.trailer : undefined;
+    const start = await read(ENCRYPTED_BACKUP_START.length, 0);
+    if (start?.equals(ENCRYPTED_BACKUP_START)) return { program: ofEncrypted, madeAtMs: mtimeMs };
+    const length = Math.min(size, MAX_BACKUP_TAIL_BYTES);
+    const tail = await read(length, size - length);
+    const trailer = tail === undefined ? undefined : readBackupTail(tail, size)?.trailer;
+    return trailer && { program: trailer.program, madeAtMs: Date.parse(trailer.madeAt) };
   } finally {
     await file.close();
   }
