@@ -13,6 +13,8 @@ import { setToNow } from './store-until-killed.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
+const AT_ONCE = 25;
+
 /** A webhook that serves, with records of which it knows the values. */
 interface Filled {
   readonly webhook: BoundWebhook;
@@ -34,9 +36,12 @@ async function filled(records: number): Promise<Filled> {
   const readAll: Filled['readAll'] = async (env) => {
     setToNow(webhook);
     await webhook.restart(env);
-    for (const [name, value] of values)
-      expect((await webhook.credential(name)).json.token.accessToken).toBe(value);
+    const entries = [...values];
+    // Together, since deliveries of the same moment share a sync of the disk.
+    while (entries.length > 0) await Promise.all(entries.splice(-AT_ONCE).map(readOne));
   };
+  const readOne = async ([name, value]: [string, string]): Promise<void> =>
+    expect((await webhook.credential(name)).json.token.accessToken).toBe(value);
   return { webhook, store, readAll };
 }
 
