@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBackup } from '@svault/server-kit/backup-file';
 import { makeAgeIdentity } from './age-identity.ts';
@@ -45,8 +45,11 @@ export async function backUpThroughKills(
   let halfDone = 0;
   for (const [index, { env, half, identityFile }] of kinds.entries()) {
     const workOn = (file: string) => {
-      const halfFile = half(file);
-      return { main, words: ['backup', file], env, begun: () => existsSync(halfFile) };
+      const [halfFile, startedAtMs] = [half(file), Date.now()];
+      // One that an earlier kill left says nothing.
+      const begun = (): boolean =>
+        (statSync(halfFile, { throwIfNoEntry: false })?.ctimeMs ?? 0) > startedAtMs;
+      return { main, words: ['backup', file], env, begun };
     };
     const open = (file: string): Promise<void> => mustOpen(backedUp, file, identityFile);
     const first = join(backups, `${index}.first`);
@@ -54,9 +57,11 @@ export async function backUpThroughKills(
     await open(first);
     for (let [left, round] = [kills / kinds.length, 0]; left > 0; round += 1) {
       const file = join(backups, `${index}.${round}`);
-      while (left > 0 && !existsSync(file) && (await killInWork(workOn(file), spanMs))) {
+      while (left > 0 && !existsSync(file)) {
+        const work = workOn(file);
+        if (!(await killInWork(work, spanMs))) break;
         left -= 1;
-        if (existsSync(half(file))) halfDone += 1;
+        if (work.begun()) halfDone += 1;
         if (existsSync(file)) await open(file);
         await afterKill();
       }
