@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBackup } from '@svault/server-kit/backup-file';
 import { makeAgeIdentity } from './age-identity.ts';
-import { killInWork, timeOfWork } from './kill-in-work.ts';
+import { createKiller, timeOfWork } from './kill-in-work.ts';
 import type { ProgramName } from './pair.ts';
 
 /** What is backed up. */
@@ -53,13 +53,13 @@ export async function backUpThroughKills(
     };
     const open = (file: string): Promise<void> => mustOpen(backedUp, file, identityFile);
     const first = join(backups, `${index}.first`);
-    const spanMs = await timeOfWork(workOn(first));
+    const killInWork = createKiller(await timeOfWork(workOn(first)));
     await open(first);
     for (let [left, round] = [kills / kinds.length, 0]; left > 0; round += 1) {
       const file = join(backups, `${index}.${round}`);
       while (left > 0 && !existsSync(file)) {
         const work = workOn(file);
-        if (!(await killInWork(work, spanMs))) break;
+        if (!(await killInWork(work))) break;
         left -= 1;
         if (work.begun()) halfDone += 1;
         if (existsSync(file)) await open(file);

@@ -22,16 +22,22 @@ export async function timeOfWork(work: StartedWork): Promise<number> {
 }
 
 /**
- * Kills a subcommand with SIGKILL somewhere in its work.
- * @param spanMs the kill comes so long after the beginning at most
- * @returns false where it had ended by then
+ * Kills subcommands with SIGKILL, each somewhere in its work.
+ *
+ * @param spanMs how long the work takes; where it had ended before the kill, the next kill comes earlier
+ * @returns runs one; false where it had ended
  */
-export async function killInWork(work: StartedWork, spanMs: number): Promise<boolean> {
-  const { child, ended } = await begin(work);
-  const killer = setTimeout(() => child.kill('SIGKILL'), Math.random() * spanMs);
-  await ended;
-  clearTimeout(killer);
-  return child.signalCode === 'SIGKILL';
+export function createKiller(spanMs: number): (work: StartedWork) => Promise<boolean> {
+  let span = spanMs;
+  return async (work) => {
+    const { child, ended } = await begin(work);
+    const killer = setTimeout(() => child.kill('SIGKILL'), Math.random() * span);
+    await ended;
+    clearTimeout(killer);
+    const killed = child.signalCode === 'SIGKILL';
+    if (!killed) span *= 0.7;
+    return killed;
+  };
 }
 
 async function begin({ main, words, env, begun }: StartedWork) {

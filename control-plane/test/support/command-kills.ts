@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fromBase64url, randomToken } from '@svault/shared';
 import { backUpThroughKills } from '@svault/test-kit/back-up-through-kills';
-import { killInWork, timeOfWork } from '@svault/test-kit/kill-in-work';
+import { createKiller, timeOfWork } from '@svault/test-kit/kill-in-work';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { expect, onTestFinished } from 'vitest';
 import { type Place, makePlace, serveOn } from './management-service.ts';
@@ -68,11 +68,11 @@ export async function killRotations(kills: number): Promise<void> {
     return { ...others, SV_MASTER_KEY: SV_MASTER_KEY_NEXT };
   };
   const first = rotation();
-  const spanMs = await timeOfWork(first);
+  const killInWork = createKiller(await timeOfWork(first));
   present = withNext(first.env);
   for (let left = kills; left > 0;) {
     const next = rotation();
-    if (await killInWork(next, spanMs)) left -= 1;
+    if (await killInWork(next)) left -= 1;
     await readAll(next.env);
     expect((await opening(present, readAll)) + (await opening(withNext(next.env), readAll))).toBe(1);
     // Run again, it ends with the next key alone.

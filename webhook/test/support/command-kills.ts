@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { ManualClock, fromBase64url, randomToken, toBase64url } from '@svault/shared';
 import { backUpThroughKills } from '@svault/test-kit/back-up-through-kills';
-import { killInWork, timeOfWork } from '@svault/test-kit/kill-in-work';
+import { createKiller, timeOfWork } from '@svault/test-kit/kill-in-work';
 import { tempDir } from '@svault/test-kit/temp-dir';
 import { expect, onTestFinished } from 'vitest';
 import { type BoundWebhook, webhookOfTest } from './bound-webhook.ts';
@@ -85,13 +85,13 @@ export async function killRotations({
     await readAll({ SV_WEBHOOK_MASTER_KEY: env.SV_WEBHOOK_MASTER_KEY_NEXT, SV_WEBHOOK_MASTER_KEY_NEXT: '' });
   };
   const first = rotation();
-  const spanMs = await timeOfWork(first);
+  const killInWork = createKiller(await timeOfWork(first));
   await finish(first);
   let [left, halfDone] = [kills, 0];
   while (left > 0) {
     const next = rotation();
     for (let again = 0; again < 3 && left > 0; again += 1) {
-      const killing = killInWork(next, spanMs);
+      const killing = killInWork(next);
       await store('record 0');
       if (!(await killing)) break;
       left -= 1;
