@@ -62,6 +62,8 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   {
     page: 'docs/operate/runbook.md',
     why: 'scripts/docs/runbook.clients.test.ts plays each symptom and runs these commands',
+  },
+  {
     page: 'docs/operate/root-keys.md',
     why: 'scripts/docs/root-keys.clients.test.ts runs these commands in a folder in place of /',
   },

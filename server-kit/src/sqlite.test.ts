@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { backupSqlite } from './sqlite-backup.ts';
 import { NewerSchema } from './schema-steps.ts';
 import { VERSION } from './version.ts';
 import {
@@ -15,11 +13,6 @@ import {
   openSqlite,
   readAppliedSteps,
 } from './sqlite.ts';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AlreadyServing, NewerSchema, type SqliteDatabase, holdServeLock, openSqlite } from './sqlite.ts';
 
 const items: Migration = {
   ...{ id: 1, name: 'items', phase: 'expand' },
