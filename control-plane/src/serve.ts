@@ -14,7 +14,6 @@ import { issuerProblem } from './sign-in/oidc/issuer.ts';
 import type { ControlPlaneConfig } from './config/config.ts';
 import { type Context, type Timeouts, createContext } from './context.ts';
 import { type Jobs, startJobs } from './jobs.ts';
-import type { OpenOptions } from './store/database.ts';
 import type { Wait } from './webhook/retrying-client.ts';
 import { meterResponses } from '@svault/server-kit/metered-responses';
 import { NO_METRICS, createMetrics, endpointOf } from './metrics.ts';
@@ -49,7 +48,7 @@ export interface ServeOptions {
   /** Runs a background job repeatedly. */
   readonly startJob?: StartJob | undefined;
   /** In place of the program's own: those of another version of it. */
-  readonly migrations?: OpenOptions['migrations'];
+  readonly migrations?: Parameters<typeof createContext>[1]['migrations'];
   /** Where the built console is. */
   readonly consoleFolder?: string | undefined;
 }

@@ -16,10 +16,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBackup } from './backup-file.ts';
 import { backupSqlite } from './sqlite-backup.ts';
-import { type SqliteDatabase, openPlain, openSqlite } from './sqlite.ts';
+import { type Migration, type SqliteDatabase, openPlain, openSqlite } from './sqlite.ts';
 
-const migrations = [
-  { id: 1, name: 'items', sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, body BLOB) STRICT' },
+const migrations: readonly Migration[] = [
+  {
+    ...{ id: 1, name: 'items', phase: 'expand' },
+    sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, body BLOB) STRICT',
+  },
 ];
 const SEAL = { program: 'webhook', masterKey: randomBytes(32), madeAt: '2026-11-22T12:00:00Z' } as const;
 /** Over several pieces of 1 MiB and chunks of age. */
