@@ -92,7 +92,8 @@ describe.each(ALL)('compose/$name', (deployment) => {
     expect(programs.length).toBeGreaterThan(0);
     const missing = programs.flatMap(({ names, ownNames }) =>
       [...names].filter((name) => {
-        const twins = [name, `${name}_FILE`, name.replace(/_FILE$/, '')];
+        const base = name.replace(/_(?:FILE|COMMAND)$/, '');
+        const twins = [base, `${base}_FILE`, `${base}_COMMAND`];
         return !twins.some((twin) => names.has(twin) && (listed.has(twin) || ownNames.has(twin)));
       }),
     );

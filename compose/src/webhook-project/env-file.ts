@@ -38,6 +38,15 @@ const MORE = {
     value: '0.0.0.0:9190',
     about: 'GET /metrics, for containers that share a network with this one.',
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    value: 'http://collector:4318',
+    about: 'A collector of OpenTelemetry that gets traces, which are off without it.',
+  },
+  OTEL_TRACES_SAMPLER_ARG: { value: '1', about: 'The part of the requests that is traced, 0 to 1.' },
+  SV_BACKUP_RECIPIENTS: {
+    value: 'age1aqv984j7mhl70277l2nq726avkl6y7er6ush64nhwajznaa47fsq328du5',
+    about: 'Recipients of age (age1…) to whom backups are encrypted.',
+  },
   SV_DRAIN_SECONDS: {
     value: '0',
     about:
@@ -53,7 +62,9 @@ export const moreSettings = (method: TunnelMethod): readonly string[] =>
   Object.keys(MORE).filter((name) => name !== 'SVAULT_WEBHOOK_PORT' || method === 'custom');
 
 /** Settings that take a file which compose.yaml does not mount. */
-const KEYS = `# Only for rotate-master-key.
+const KEYS = `# Headers for the collector of traces.
+#OTEL_EXPORTER_OTLP_HEADERS_FILE=/run/secrets/otlp_headers
+# Only for rotate-master-key.
 #SV_WEBHOOK_MASTER_KEY_NEXT_FILE=/run/secrets/webhook_master_key_next
 # Instead of the root key: the first line unchanged, and a file that compose.override.yaml mounts.
 #SV_WEBHOOK_MASTER_KEY_FILE=
