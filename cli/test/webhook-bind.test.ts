@@ -159,6 +159,9 @@ describe('a webhook that stays unbound', () => {
     const err = matching(/^error: no webhook is bound: svault webhook init.*\n$/);
     expect(await admin.svault(['webhook', 'status'])).toEqual({ code: 4, out: '', err });
     const json = await admin.svault(['webhook', 'status', '--format', 'json']);
-    expect([json.code, JSON.parse(json.out)]).toEqual([4, { bound: false }]);
+    expect([json.code, JSON.parse(json.out)]).toEqual([
+      4,
+      { bound: false, controlPlaneVersion: expect.stringMatching(/^\d+\.\d+\.\d+/) },
+    ]);
   });
 });

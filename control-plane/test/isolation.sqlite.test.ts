@@ -156,6 +156,13 @@ describe('about things of another account', () => {
       },
       { timeout: 60_000 },
     );
+    // So is each message to a channel tried once, and its channel says with what result.
+    await vi.waitUntil(
+      async () =>
+        (await accounts.service.place.state.value('SELECT count(*) FROM notifications WHERE tries = 0')) ===
+        0,
+      { timeout: 60_000 },
+    );
     before = await dump(owner.call);
     marks = canariesIn(before);
     expect(marks.length).toBeGreaterThan(200);

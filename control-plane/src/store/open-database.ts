@@ -26,7 +26,7 @@ export async function openDatabase(
     throw new DatabaseMoved(address.path, place);
   }
   // Loaded only where it is used: it makes the start on SQLite slower.
-  const { openPostgresDatabase } = await import('./postgres/postgres-database.ts');
+  const { openPostgresDatabase } = await import('./postgres/postgres.ts');
   return openPostgresDatabase(address.url, rootKeys, options).catch(namingSetting);
 }
 
@@ -37,7 +37,7 @@ export async function openDatabase(
  */
 export async function readSchema(address: DatabaseAddress): Promise<readonly AppliedStep[]> {
   if (address.kind === 'sqlite') return readAppliedSteps(address.path) ?? [];
-  const { readPostgresSchema } = await import('./postgres/prepare.ts');
+  const { readPostgresSchema } = await import('./postgres/postgres.ts');
   return readPostgresSchema(address.url).catch(namingSetting);
 }
 

@@ -155,7 +155,10 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     // A cursor of this list is a position in one's own log.
     silent: [...LOG.silent, 'query.limit', 'query.cursor', 'query.delivery'],
   },
-  exportAuditLog: { ...LOG, silent: [...LOG.silent, 'query.format'] },
+  exportAuditLog: [
+    { ...LOG, silent: [...LOG.silent, 'query.format'] },
+    { says: { 'query.order': 'asc', 'query.after': 0 } },
+  ],
   verifyAuditLog: NOTHING,
   getAuditEvent: { says: { 'path.seq': 1 }, silent: ['query.delivery'] },
   // A number is a position in one's own log.

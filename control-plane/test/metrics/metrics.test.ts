@@ -37,13 +37,18 @@ beforeAll(async () => {
   provider = await startTokenEndpoint();
   service = await startPairedService({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
   await useEverything();
-  expositions = await scrapeBoth();
+  // The background work begins after the start.
+  do expositions = await scrapeBoth();
+  while (!isAtWork(expositions['control-plane']));
 });
 afterAll(async () => {
   await service.stop();
   await provider.close();
   await upstream.close();
 });
+
+const isAtWork = ({ names, sum }: Exposition): boolean =>
+  sum(/^svault_leader/) === 1 && names.has('svault_task_last_success_timestamp_seconds');
 
 const scrapeBoth = async (): Promise<Record<ProgramName, Exposition>> => ({
   'control-plane': await scrape(service.pair, 'control-plane'),

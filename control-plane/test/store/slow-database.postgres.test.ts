@@ -27,14 +27,14 @@ test('the query of the runbook names the session that a request waits for, and t
   const asked = agent.ask('github');
 
   const [, query = ''] = /```sql\n(.*?)```/s.exec(RUNBOOK) ?? [];
-  const look = async () => (await admin.query(query)).rows;
-  await expect
-    .poll(look)
-    .toContainEqual(
-      expect.objectContaining({ blocking_query: expect.stringContaining('LOCK TABLE audit_events') }),
-    );
-  const [{ blocked_by: pid, ...found }] = await look();
-  expect(found).toMatchObject({ application_name: 'a console', state: 'idle in transaction' });
+  // Of all sessions of the server, which other tests use as well.
+  const look = async () =>
+    (await admin.query(query)).rows.find(({ application_name: name }) => name === 'a console');
+  await expect.poll(look).toMatchObject({
+    state: 'idle in transaction',
+    blocking_query: expect.stringContaining('LOCK TABLE audit_events'),
+  });
+  const { blocked_by: pid } = await look();
   expect(RUNBOOK).toContain('`SELECT pg_terminate_backend(PID)`');
   await admin.query('SELECT pg_terminate_backend($1)', [pid]);
   await ended;

@@ -7,5 +7,5 @@ test('100 killed backups leave no half file, and each is made by running it agai
 });
 
 test('100 killed rotations lose no record, and each is finished by running it again', async () => {
-  await expect(killRotations({ kills: 100, records: 400 })).resolves.toBeUndefined();
+  expect(await killRotations({ kills: 100, records: 400 })).toBeGreaterThan(0);
 });
