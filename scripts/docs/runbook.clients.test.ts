@@ -171,3 +171,15 @@ test('a webhook that is lost is restored from its backup, under a new root key a
   ]);
   expect(output).toMatch(/Restored the backup of [\s\S]*fetched: .*the secret/);
 });
+
+test('an event that was changed in the control plane’s log is named by the webhook’s copy', async () => {
+  const database = '/var/lib/svault-control-plane/data/control-plane.db';
+  const output = await play([
+    'systemctl stop svault-control-plane',
+    `(cd /opt/svault/current/control-plane; node -e 'new (require("better-sqlite3"))("${database}").exec("UPDATE audit_events SET outcome = \\x27error\\x27 WHERE seq = 3")')`,
+    'systemctl start svault-control-plane',
+    ...beginning(RUNBOOK, 'svault-run webhook audit export').map((block) => `(${block}) || echo "exit $?"`),
+    'rm copy.jsonl',
+  ]);
+  expect(output).toMatch(/\b3\b[\s\S]*exit 8/);
+});

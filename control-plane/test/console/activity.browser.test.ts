@@ -190,7 +190,9 @@ test('an export has the events of the list, as JSON lines and as CSV', async () 
   };
   const { items } = (await own.service.admin('GET', `/api/audit?agentId=${agent.id}&outcome=denied`)).json;
   const exported = (await saved('JSON lines')).trimEnd().split('\n');
-  expect(exported.map((line) => JSON.parse(line) as unknown)).toEqual(items);
+  expect(exported.map((line) => JSON.parse(line) as unknown)).toEqual(
+    items.map((item: object) => expect.objectContaining(item)),
+  );
   const [, ...rows] = (await saved('CSV')).trimEnd().split('\r\n');
   expect(rows.map((row) => Number(row.split(',')[0]))).toEqual(items.map(({ seq }: { seq: number }) => seq));
 });
