@@ -161,7 +161,7 @@ describe('the webhook', () => {
     await click('Unbind');
     await confirm('Unbind');
     await own.page.getByRole('heading', { name: 'Bind a webhook' }).waitFor();
-    expect((await own.service.admin('GET', '/api/webhook')).json).toEqual({ bound: false });
+    expect((await own.service.admin('GET', '/api/webhook')).json.bound).toBe(false);
   });
 });
 
