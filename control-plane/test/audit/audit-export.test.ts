@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, get } from 'node:http';
 import { type ChainedEvent, EMPTY_CHAIN, followChain } from '@svault/shared/audit-chain';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type PairedService, startPairedService } from '../support/paired-service.ts';
 
 const EXPORT = '/api/audit/export';
@@ -35,6 +35,22 @@ describe('GET /api/audit/export', () => {
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(
       [...first.items, ...rest.items].map((event) => ({ ...event, vaultId })),
     );
+  });
+
+  test('gives an event of a type that a later version added, after going back, as the list does', async () => {
+    const { admin, agent, state, stop } = await startPairedService();
+    onTestFinished(stop);
+    const { id } = await agent();
+    await state.run(
+      `UPDATE audit_events SET event_type = 'LATER', channel = 'later' WHERE agent_id = '${id}'`,
+    );
+    const { status, json } = await admin('GET', `/api/audit?agentId=${id}`);
+    expect([status, json.items[0]]).toMatchObject([
+      200,
+      { eventType: 'LATER', origin: { channel: 'later' } },
+    ]);
+    const exported = await admin('GET', `${EXPORT}?agentId=${id}`);
+    expect(JSON.parse(exported.text)).toMatchObject({ eventType: 'LATER' });
   });
 
   test('writes CSV in which no text of an agent is a formula, and none leaves its cell', async () => {

@@ -8,10 +8,14 @@ import { CHANNELS } from '../../core/origin.ts';
 import { TICKET_OUTCOMES } from '../../webhook/ticket-outcomes.ts';
 import { pageSchema, timeSchema } from './fields.ts';
 
+/** Documented as these values, and shown as it was stored: after going back to a former version the log has what a later one added. */
+const growingEnum = <Value extends string>(values: readonly Value[]): z.ZodType<Value, Value> =>
+  z.string().meta({ enum: [...values] }) as unknown as z.ZodType<Value, Value>;
+
 const originSchema = z
   .object({
     requestId: z.string().optional().meta({ description: 'In the response to the request and in the logs' }),
-    channel: z.enum(CHANNELS).optional(),
+    channel: growingEnum(CHANNELS).optional(),
     address: z.string().optional(),
     authenticatedBy: z
       .string()
@@ -34,9 +38,9 @@ export const auditEventSchema = z
   .object({
     seq: z.int().meta({ description: 'Grows by one in each account' }),
     id: z.string(),
-    eventType: z.enum(AUDIT_EVENT_TYPES),
+    eventType: growingEnum(AUDIT_EVENT_TYPES),
     timestamp: timeSchema,
-    outcome: z.enum(OUTCOMES),
+    outcome: growingEnum(OUTCOMES),
     agentId: z.string().optional(),
     proxyId: z.string().optional(),
     userId: z.string().optional(),
