@@ -96,12 +96,12 @@ export function usePage(...args: readonly string[]): PageInTest {
 async function tap(page: Page, wanted: Locator): Promise<void> {
   const box = await wanted.boundingBox();
   if (box === null) throw new Error('what is to be tapped is not shown');
+  // It stays until the page goes: its end would end the emulation before the touch has become a click.
   const cdp = await page.context().newCDPSession(page);
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
   await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true });
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-  await cdp.detach();
 }
 
 async function tabTo(page: Page, wanted: Locator): Promise<void> {
