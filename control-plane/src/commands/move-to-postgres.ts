@@ -24,9 +24,15 @@ export const moveToPostgres: Subcommand = {
     if (url === undefined)
       throw new SettingsError(['SV_DATABASE_URL_NEXT is missing: the PostgreSQL database to move to']);
     // Loaded only where it is used: it brings the driver of PostgreSQL.
-    const { moveToPostgres: move } = await import('../store/postgres/postgres.ts');
+    const { POSTGRES } = await import('../store/postgres/postgres.ts');
     const progress = (line: string): void => err(`${line}\n`);
-    const { place, moved } = await move({ path, url, rootKeys: rootKeysOf(config), clock, progress });
+    const { place, moved } = await POSTGRES.moveTo({
+      path,
+      url,
+      rootKeys: rootKeysOf(config),
+      clock,
+      progress,
+    });
     for (const { vaultId, events, head } of moved?.logs ?? [])
       out(`${vaultId} intact, ${events} events, head ${head.hash}\n`);
     out(

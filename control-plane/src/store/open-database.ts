@@ -26,8 +26,8 @@ export async function openDatabase(
     throw new DatabaseMoved(address.path, place);
   }
   // Loaded only where it is used: it makes the start on SQLite slower.
-  const { openPostgresDatabase } = await import('./postgres/postgres.ts');
-  return openPostgresDatabase(address.url, rootKeys, options).catch(namingSetting);
+  const { POSTGRES } = await import('./postgres/postgres.ts');
+  return POSTGRES.open(address.url, rootKeys, options).catch(namingSetting);
 }
 
 /**
@@ -37,8 +37,8 @@ export async function openDatabase(
  */
 export async function readSchema(address: DatabaseAddress): Promise<readonly AppliedStep[]> {
   if (address.kind === 'sqlite') return readAppliedSteps(address.path) ?? [];
-  const { readPostgresSchema } = await import('./postgres/postgres.ts');
-  return readPostgresSchema(address.url).catch(namingSetting);
+  const { POSTGRES } = await import('./postgres/postgres.ts');
+  return POSTGRES.readSchema(address.url).catch(namingSetting);
 }
 
 function namingSetting(error: unknown): never {
