@@ -1,7 +1,7 @@
 import { openBackup } from '@svault/server-kit/backup-file';
 import { makePrivateFolder } from '@svault/server-kit/private-folder';
 import type { Subcommand } from '@svault/server-kit/program';
-import { SettingsError, whereToGive } from '@svault/server-kit/settings';
+import { whereToGive } from '@svault/server-kit/settings';
 import { backupSqlite, wroteBackup } from '@svault/server-kit/sqlite-backup';
 import { type Clock, formatTime } from '@svault/shared';
 import { existsSync, renameSync, rmSync } from 'node:fs';
@@ -10,19 +10,9 @@ import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts
 import { rootKeysOf } from '../context.ts';
 import { rootKeyOf } from '../store/data-encryption-key.ts';
 import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
-import { asTool, closing } from './with-database.ts';
+import { asTool, closing, sqliteFileOf } from './with-database.ts';
 
-/**
- * The path of the database's file.
- *
- * @throws SettingsError where the state is in PostgreSQL, whose own tools copy it
- */
-function sqliteFileOf({ database }: ControlPlaneConfig): string {
-  if (database.kind === 'sqlite') return database.path;
-  throw new SettingsError([
-    'SV_DATABASE_URL names PostgreSQL: make backups with pg_dump and bring them back with pg_restore',
-  ]);
-}
+const BY_ITS_TOOLS = 'make backups with pg_dump and bring them back with pg_restore';
 
 export const backup: Subcommand = {
   usage: 'FILE',
@@ -31,7 +21,7 @@ export const backup: Subcommand = {
   run: async ([file = ''], { env, clock, out }) => {
     const config = controlPlaneConfig(env);
     const keys = rootKeysOf(config);
-    const opening = openSqliteDatabase(sqliteFileOf(config), keys, asTool(clock));
+    const opening = openSqliteDatabase(sqliteFileOf(config, BY_ITS_TOOLS), keys, asTool(clock));
     await closing(opening, async ({ sqlite, kysely }) => {
       const masterKey = (await rootKeyOf(kysely, keys)).reveal();
       const madeAt = formatTime(clock.now());
@@ -54,7 +44,7 @@ export const restoreBackup: Subcommand = {
   optionalOperands: 1,
   run: async ([file = '', identityFile], { env, clock, out }) => {
     const config = controlPlaneConfig(env);
-    const databasePath = sqliteFileOf(config);
+    const databasePath = sqliteFileOf(config, BY_ITS_TOOLS);
     if (['', '-wal'].some((suffix) => existsSync(databasePath + suffix)))
       throw new Error(`there is a database at ${databasePath} already`);
     const folder = dirname(databasePath);

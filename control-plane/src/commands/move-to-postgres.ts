@@ -1,25 +1,20 @@
 import type { Subcommand } from '@svault/server-kit/program';
 import { SettingsError } from '@svault/server-kit/settings';
 import { holdServeLock } from '@svault/server-kit/sqlite';
-import { type ControlPlaneConfig, controlPlaneConfig } from '../config/config.ts';
+import { controlPlaneConfig } from '../config/config.ts';
 import { rootKeysOf } from '../context.ts';
 import { movedTo, removeMovedMark } from '../store/sqlite/moved-mark.ts';
 import { openSqliteDatabase } from '../store/sqlite/sqlite-database.ts';
-import { asTool, closing } from './with-database.ts';
+import { asTool, closing, sqliteFileOf } from './with-database.ts';
 
-function sqliteFileOf({ database }: ControlPlaneConfig): string {
-  if (database.kind === 'sqlite') return database.path;
-  throw new SettingsError([
-    'SV_DATABASE_URL names PostgreSQL: it must name the SQLite database that is moved',
-  ]);
-}
+const MUST_BE_SQLITE = 'it must name the SQLite database that is moved';
 
 export const moveToPostgres: Subcommand = {
   summary: 'Move the stopped SQLite database to the empty PostgreSQL database in SV_DATABASE_URL_NEXT',
   operands: 0,
   run: async (_operands, { env, clock, out, err }) => {
     const config = controlPlaneConfig(env);
-    const path = sqliteFileOf(config);
+    const path = sqliteFileOf(config, MUST_BE_SQLITE);
     const { databaseNext: url } = config;
     if (url === undefined)
       throw new SettingsError(['SV_DATABASE_URL_NEXT is missing: the PostgreSQL database to move to']);
@@ -51,7 +46,7 @@ export const undoMove: Subcommand = {
   operands: 0,
   run: async (_operands, { env, clock, out }) => {
     const config = controlPlaneConfig(env);
-    const path = sqliteFileOf(config);
+    const path = sqliteFileOf(config, MUST_BE_SQLITE);
     await closing(openSqliteDatabase(path, rootKeysOf(config), asTool(clock)), async ({ sqlite }) => {
       const lock = holdServeLock(path);
       try {

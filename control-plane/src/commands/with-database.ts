@@ -1,9 +1,21 @@
 import { silentLogger } from '@svault/server-kit/logger';
+import { SettingsError } from '@svault/server-kit/settings';
 import type { Clock } from '@svault/shared';
 import type { ControlPlaneConfig } from '../config/config.ts';
 import { rootKeysOf } from '../context.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
 import { openDatabase } from '../store/open-database.ts';
+
+/**
+ * The path of the database's file.
+ *
+ * @param otherwise what to do where the state is in PostgreSQL
+ * @throws SettingsError where it is
+ */
+export function sqliteFileOf({ database }: ControlPlaneConfig, otherwise: string): string {
+  if (database.kind === 'sqlite') return database.path;
+  throw new SettingsError([`SV_DATABASE_URL names PostgreSQL: ${otherwise}`]);
+}
 
 /** How a subcommand opens what a `serve` has made. */
 export const asTool = (clock: Clock): OpenOptions => ({ clock, logger: silentLogger, opener: 'tool' });

@@ -37,19 +37,24 @@ export async function* linesOf(
 
 const text = z.string().optional();
 
-/** What is verified of an event; more members may be in its line. */
-const eventSchema = z.looseObject({
-  vaultId: z.string('is missing: svault audit export writes it'),
-  seq: z.int().min(1),
+/** Members of an event that the log and the webhook's copy have alike. */
+export const EVENT_MEMBERS = {
   id: z.string(),
   eventType: z.string(),
-  timestamp: z.iso.datetime({ precision: 3 }),
   outcome: z.string(),
   agentId: text,
   proxyId: text,
   userId: text,
   serviceName: text,
   count: z.int().optional(),
+};
+
+/** What is verified of an event; more members may be in its line. */
+const eventSchema = z.looseObject({
+  vaultId: z.string('is missing: svault audit export writes it'),
+  ...EVENT_MEMBERS,
+  seq: z.int().min(1),
+  timestamp: z.iso.datetime({ precision: 3 }),
   detail: z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.array(z.string())])).optional(),
   origin: z
     .looseObject({ requestId: text, channel: text, address: text, authenticatedBy: text, userAgent: text })

@@ -1,25 +1,17 @@
 import * as z from 'zod';
 import type { Failure } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { differs, linesOf, memberOf } from './event-lines.ts';
+import { EVENT_MEMBERS, differs, linesOf, memberOf } from './event-lines.ts';
 import { bytesOf } from './verify-file.ts';
 
-const text = z.string().optional();
 const entrySchema = z.looseObject({
   epoch: z.string(),
   seq: z.int(),
   source: z.enum(['webhook', 'service']),
-  id: z.string(),
-  eventType: z.string(),
+  ...EVENT_MEMBERS,
   timestamp: z.string(),
-  outcome: z.string(),
-  agentId: text,
-  proxyId: text,
-  userId: text,
-  serviceName: text,
-  count: z.int().optional(),
   detail: z.record(z.string(), z.unknown()).optional(),
-  hash: text,
+  hash: z.string().optional(),
 });
 const endSchema = z.object({
   exportedAt: z.iso.datetime(),
