@@ -283,7 +283,7 @@ it('a request that its caller does not sample is not traced, and its headers rea
   expect(seenBy('unsampled').headers['traceparent']).toBe(CALLERS.unsampled.traceparent);
 });
 
-it.each(Object.entries(HOSTILE))('a traceparent with %s begins a trace of its own', (name, hostile) => {
+it.each(Object.entries(HOSTILE))('a traceparent with %s begins a new trace', (name, hostile) => {
   const { traceparent } = seenBy(name).headers;
   const [, traceId] = String(traceparent).split('-');
   expect(hostile).not.toContain(traceId);

@@ -89,7 +89,7 @@ test('an admin key that has leaked is unknown once the file is replaced, and the
   expect(output).toMatch(/former: 401[\s\S]*fetched: .*the secret/);
 });
 
-test('an owner whom nothing else lets in is signed in by a link from the machine, once', async () => {
+test('an owner who cannot sign in otherwise is signed in by a one-time link from the machine', async () => {
   const open = (at: string): string =>
     `curl -sS -o /dev/null -c "$here/cookies" -b "$here/cookies" -w "${at}: %{http_code}\n" -H 'sec-fetch-site: none' "$link"`;
   const output = await play([

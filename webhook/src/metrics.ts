@@ -72,7 +72,7 @@ export const METRICS = {
     outcome: ['minted', 'MINT_FAILED', 'PROVIDER_TIMEOUT', 'other'],
   }),
   bound: reading('svault_webhook_bound', '1 while it is bound to a control plane'),
-  logEvents: reading('svault_webhook_log_events', 'Events in the present epoch of its own log'),
+  logEvents: reading('svault_webhook_log_events', 'Events in the current epoch of its log'),
   clockBehind: reading(
     'svault_webhook_clock_behind_seconds',
     'How far its clock is behind a moment that has certainly passed; 0 for a sound clock',

@@ -42,7 +42,7 @@ Processes that serve on it keep working while these are applied.
   });
 });
 
-test('migrate --check beside a running serve, as a process of its own, exits 0', async () => {
+test('migrate --check in a separate process beside a running serve exits 0', async () => {
   const { place } = await serviceInTest();
   expect(await program(place.env, 'migrate', '--check')).toMatchObject({ code: 0, stderr: '' });
 });

@@ -33,7 +33,7 @@ export interface CopiedEvent {
   readonly gap: string | undefined;
 }
 
-/** What stands behind the last event. */
+/** What follows the last event. */
 export interface CopyEnd {
   readonly gap: string | undefined;
   readonly exportedAt: string | undefined;

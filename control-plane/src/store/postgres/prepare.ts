@@ -84,7 +84,7 @@ const lockPreparation = (db: Kysely<Schema>): Promise<unknown> =>
   sql`SELECT pg_advisory_lock(${sql.lit(PREPARATION_LOCK)})`.execute(db);
 
 /**
- * Tries again for as long as a backup may take: `pg_dump` has every table locked against changes of the schema. Processes that
+ * Tries again while a backup may be running: `pg_dump` has every table locked against changes of the schema. Processes that
  * start meanwhile prepare in between.
  */
 function createLockWait(db: Kysely<Schema>, logger: Logger): (error: unknown) => Promise<void> {
