@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { type Action, nounCommand } from '../declare.ts';
 
 /** How an export is written. */
-export const EXPORT_FORMATS = ['jsonl', 'ocsf', 'syslog'] as const;
+export const EXPORT_FORMATS = ['jsonl', 'ocsf', 'otlp', 'syslog'] as const;
 
 /** `audit` and all below it. */
 export const auditCommand = (action: Action): Command =>
@@ -52,7 +52,7 @@ export const auditCommand = (action: Action): Command =>
         options: [
           new Option(
             '--as <form>',
-            'jsonl as svault audit verify reads it, ocsf 1.8.0 as JSON lines, or syslog of RFC 5424',
+            'jsonl as svault audit verify reads it, ocsf 1.8.0 or logs of otlp as JSON lines, or syslog of RFC 5424',
           )
             .choices(EXPORT_FORMATS)
             .default('jsonl'),

@@ -202,6 +202,41 @@ describe('a record of OCSF', () => {
   });
 });
 
+describe('a log record of OTLP', () => {
+  // What a strict reader makes of it: cli/test/audit-export-otlp.clients.test.ts.
+  const recordIn = (event: ExportedEvent): Json => {
+    const { resourceLogs } = JSON.parse(lineWriter({ as: 'otlp' }, HOST)(event)) as {
+      resourceLogs: [{ scopeLogs: [{ logRecords: [Json] }] }];
+    };
+    return resourceLogs[0].scopeLogs[0].logRecords[0];
+  };
+
+  it.each([
+    ['success', 9, 'INFO'],
+    ['denied', 13, 'WARN'],
+    ['rate_limited', 13, 'WARN'],
+    ['error', 17, 'ERROR'],
+    ['constructor', 13, 'WARN'],
+  ])('of the outcome %s has the severity %i', (outcome, severityNumber, severityText) => {
+    expect(recordIn({ ...EVENT, outcome })).toMatchObject({ severityNumber, severityText });
+  });
+
+  it('is an error where the webhook’s log contradicts what was seen of it', () => {
+    const event = { ...EVENT, eventType: 'WEBHOOK_LOG_CONTRADICTION', outcome: 'success' };
+    expect(recordIn(event)).toMatchObject({ severityNumber: 17 });
+  });
+
+  it('has its time as a string, and no attribute without a value', () => {
+    const { timeUnixNano, attributes } = recordIn(EVENT) as { timeUnixNano: string; attributes: Json[] };
+    expect(timeUnixNano).toBe(`${BigInt(Date.parse(EVENT.timestamp)) * 1_000_000n}`);
+    expect(attributes.map(({ key }) => key)).toEqual([
+      ...['server.address', 'svault.vault_id', 'svault.seq', 'svault.event_id', 'svault.event_type'],
+      ...['svault.outcome', 'svault.hash'],
+    ]);
+    expect(attributes[2]).toEqual({ key: 'svault.seq', value: { intValue: '7' } });
+  });
+});
+
 /** RFC 5424 section 6, as a reader of the lines has it. */
 const LINE =
   /^<(\d{1,3})>1 (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([!-~]{1,255}) (svault) - ([!-~]{1,32}) (-|(?:\[[^ =\]"]{1,32}(?: [^ =\]"]{1,32}="(?:[^"\\\]]|\\["\\\]])*")*\])+) (\{.*\})\n$/;

@@ -3,6 +3,7 @@ import { jsonLine } from '../../output/json-text.ts';
 import type { EXPORT_FORMATS } from './commands.ts';
 import type { ExportedEvent } from './event-lines.ts';
 import { ocsfRecord } from './ocsf.ts';
+import { otlpRequest } from './otlp.ts';
 import { syslogLine } from './syslog.ts';
 
 export interface FormatOptions {
@@ -26,6 +27,8 @@ export function lineWriter(
       return jsonLine;
     case 'ocsf':
       return (event) => jsonLine(ocsfRecord(event, host));
+    case 'otlp':
+      return (event) => jsonLine(otlpRequest(event, host, Date.now()));
     case 'syslog':
       return (event) => syslogLine(event, host, enterprise);
   }
