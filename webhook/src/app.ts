@@ -54,7 +54,7 @@ const MAX_OPEN_STREAMS = 256;
 export function createApp(context: Context, leaving?: AbortSignal): RequestListener {
   const { config, clock, logger, metrics, refreshing } = context;
   const { webhookUrl, serviceUrl } = config;
-  const quota = createWriteQuota(clock);
+  const quota = createWriteQuota(clock, metrics.writeQuotaDenials);
   // Unauthenticated clients cause these entries, so they are counted and not repeated.
   const rejections = createCountedLog({ logger, clock });
   leaving?.addEventListener('abort', () => rejections.flush(true));

@@ -45,6 +45,11 @@ export const METRICS = {
   refusedTickets: counter('svault_webhook_refused_tickets_total', 'Tickets that were refused', {
     reason: [...TICKET_REFUSAL_REASONS, 'missing_or_repeated', 'not_bound', ...OWN_REASONS],
   }),
+  writeQuotaDenials: counter(
+    'svault_webhook_write_quota_denials_total',
+    'Writes of events and of records that were denied, since the control plane wrote too much',
+    { kind: ['audit', 'records'] },
+  ),
   strayCredentials: counter(
     'svault_webhook_stray_credentials_total',
     'Keys that arrived at /v1/credential beside a ticket and were ignored',

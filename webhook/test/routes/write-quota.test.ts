@@ -5,8 +5,8 @@ import { webhookOfTest } from '../support/bound-webhook.ts';
 const MIB = 1024 * 1024;
 const PLAIN = { tokenType: 'PlainText', value: 'x' };
 
-it('writes of records are answered with 429 after 64 MiB, until Retry-After has passed', async () => {
-  const webhook = await webhookOfTest();
+it('writes of records are answered with 429 after 64 MiB, until Retry-After has passed, and are counted', async () => {
+  const webhook = await webhookOfTest({ env: { SV_METRICS_LISTEN: '127.0.0.1:0' } });
   const large = ' '.repeat(MIB);
   // A ticket permits one body, valid or not, and that is counted.
   for (let sent = 0; sent < 63; sent += 1) expect((await webhook.store('doc', large)).status).toBe(400);
@@ -33,6 +33,11 @@ it('writes of records are answered with 429 after 64 MiB, until Retry-After has 
     { code: 'RATE_LIMITED', retryAfter: expect.any(Number) },
     { accepted: 1 },
     { serviceName: 'doc' },
+  ]);
+  const metrics = await (await fetch(`${webhook.metricsUrl}/metrics`)).text();
+  expect(metrics.match(/^svault_webhook_write_quota_denials_total.*$/gm)).toEqual([
+    'svault_webhook_write_quota_denials_total{kind="audit"} 0',
+    'svault_webhook_write_quota_denials_total{kind="records"} 3',
   ]);
   webhook.clock.advance(retryAfter * 1_000);
   expect((await webhook.store('doc', large)).status).toBe(400);

@@ -11,7 +11,8 @@ describe('the write quota', () => {
     ['records', 16 * 1024],
   ] as const)('of %s is 64 MiB, refilled by %i bytes per second', (kind, bytesPerSecond) => {
     const clock = new ManualClock();
-    const quota = createWriteQuota(clock);
+    const denials: unknown[] = [];
+    const quota = createWriteQuota(clock, (labels) => denials.push(labels));
     quota.take(kind, 64 * MIB);
     const refusal = { code: 'RATE_LIMITED', reason: `write_quota_${kind}` };
     expect(() => quota.take(kind, 1)).toThrow(
@@ -26,6 +27,7 @@ describe('the write quota', () => {
     clock.advance(3_000);
     quota.take(kind, 3 * bytesPerSecond);
     expect(() => quota.take(kind, 1)).toThrow(/wait 1 seconds/);
+    expect(denials).toEqual(Array.from({ length: 4 }, () => ({ kind })));
   });
 
   it('counts each row that an operation writes, and no audit event', async () => {

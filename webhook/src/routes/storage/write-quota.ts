@@ -1,5 +1,6 @@
 import type { Clock } from '@svault/shared';
 import { ApiError } from '../../errors.ts';
+import type { Metrics } from '../../metrics.ts';
 
 /** Each has a bucket, so a flood of events stops no owner from storing. */
 type QuotaKind = 'audit' | 'records';
@@ -24,7 +25,7 @@ export const ROW_OVERHEAD_BYTES = 256;
  * How much the control plane may have this webhook write, as leaky buckets in this process: a compromised control plane
  * has a valid key, and must not fill the disk with it in minutes.
  */
-export function createWriteQuota(clock: Pick<Clock, 'monotonic'>) {
+export function createWriteQuota(clock: Pick<Clock, 'monotonic'>, countDenial: Metrics['writeQuotaDenials']) {
   const used = new Map<QuotaKind, { readonly bytes: number; readonly atMs: number }>();
   return {
     /**
@@ -39,6 +40,7 @@ export function createWriteQuota(clock: Pick<Clock, 'monotonic'>) {
       const left = Math.max(0, before.bytes - ((nowMs - before.atMs) / 1_000) * bytesPerSecond);
       const after = left + bytes;
       if (after > burstBytes) {
+        countDenial({ kind });
         const retryAfter = Math.max(1, Math.ceil((after - burstBytes) / bytesPerSecond));
         throw new ApiError('RATE_LIMITED', `too much was written; wait ${retryAfter} seconds`, {
           details: { retryAfter },
