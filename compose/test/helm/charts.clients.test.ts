@@ -166,6 +166,7 @@ test('what the charts of both programs share is the same in both', () => {
   const same = (file: string) => expect(readChart('webhook', file)).toBe(readChart('control-plane', file));
   same('templates/_common.tpl');
   same('templates/_network.tpl');
+  same('templates/tests/ready.yaml');
   const [one = {}, other = {}] = PROGRAMS.map(
     (program) =>
       (JSON.parse(readChart(program, 'values.schema.json')) as { properties: Record<string, unknown> })

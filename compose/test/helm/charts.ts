@@ -9,6 +9,7 @@ import { parseAllDocuments } from 'yaml';
 /** A container as the templates write it. */
 interface RenderedContainer extends Container {
   readonly image: string;
+  readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly ports?: readonly {
@@ -171,7 +172,9 @@ export async function render(program: ProgramName, values: Values, folder: strin
 
 /** The pods that manifests lead to, by the kind that makes them. */
 export function podsOf(manifests: readonly Manifest[]): Readonly<Record<string, Pod>> {
-  const pods = manifests.flatMap(({ kind, spec }) => {
+  const pods = manifests.flatMap((manifest) => {
+    const { kind, spec } = manifest;
+    if (kind === 'Pod') return [[kind, manifest as unknown as Pod] as const];
     const job = spec?.['jobTemplate'] as { readonly spec: { readonly template: Pod } } | undefined;
     const template = job?.spec.template ?? (spec?.['template'] as Pod | undefined);
     return template === undefined ? [] : [[kind, template] as const];
