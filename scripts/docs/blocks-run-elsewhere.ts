@@ -58,6 +58,7 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/operate/backup-and-restore.md', begins: 'now=', why: ONE_MACHINE },
   { page: 'docs/operate/backup-and-restore.md', begins: 'systemctl', why: ONE_MACHINE },
   { page: 'docs/operate/backup-and-restore.md', begins: '(umask 077; echo', why: ONE_MACHINE },
+  { page: 'docs/operate/backup-and-restore.md', begins: 'export SVAULT_BASE_URL', why: ONE_MACHINE },
   { page: 'docs/operate/key-rotation.md', begins: 'cd /etc/svault', why: ONE_MACHINE },
   { page: 'docs/operate/key-rotation.md', begins: './svault webhook unbind', why: ONE_MACHINE },
   {

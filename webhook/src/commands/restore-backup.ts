@@ -35,8 +35,8 @@ export const restoreBackupCommand: Subcommand = {
       out(`Deliveries resume at ${resumeAt.slice(11, 19)} UTC.\n`);
     });
     out(
-      'Tickets, codes, approvals and the set-up token from before are refused; approvers are those of the backup. A binding continues, unless its secret was rotated or it was ' +
-        'made again after the backup: then run svault webhook unbind, unseal-bind here, and svault webhook bind.\n',
+      'Tickets, codes, approvals and the set-up token from before are refused; approvers are those of the backup. A binding continues. ' +
+        'Only where it was made again or its secret was rotated after the backup, run svault webhook unbind, unseal-bind here, and svault webhook bind.\n',
     );
   },
 };
