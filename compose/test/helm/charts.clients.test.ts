@@ -128,6 +128,11 @@ describe.each(PROGRAMS)('the chart of the %s', (program) => {
       /choose one/,
     ],
     ['a monitor of no metrics', { metrics: { serviceMonitor: { enabled: true } } }, /needs metrics\.enabled/],
+    [
+      'a monitor that nobody may follow',
+      { metrics: { enabled: true, serviceMonitor: { enabled: true } } },
+      /name Prometheus in networkPolicy\.metricsFrom/,
+    ],
   ];
   test.each(mistakes)('rejects %s, and names it', async (_, mistake, message) => {
     const rendered = render(program, { ...MINIMAL[program], ...mistake }, dir.path);
@@ -146,6 +151,19 @@ describe.each(PROGRAMS)('the chart of the %s', (program) => {
     await expect(rendered).rejects.toThrow(message);
   });
 });
+
+test.each(PROGRAMS)(
+  'the %s is scraped by the job that the alert rules name, whatever the release',
+  async (program) => {
+    const monitored = { enabled: true, serviceMonitor: { enabled: true } };
+    const values = { ...MINIMAL[program], metrics: monitored, networkPolicy: { enabled: false } };
+    const { manifests } = await render(program, values, dir.path);
+    const of = (wanted: string) => manifests.find(({ kind }) => kind === wanted);
+    const job = of('Service')?.metadata.labels?.[String(of('ServiceMonitor')?.spec['jobLabel'])];
+    const scraped = readFileSync(join(COMPOSE, 'monitoring/prometheus.yaml'), 'utf8');
+    expect(scraped).toContain(`job_name: ${job}\n`);
+  },
+);
 
 test('the values of docs/deploy/kubernetes.md make valid manifests', async () => {
   const page = readFileSync(join(COMPOSE, '../docs/deploy/kubernetes.md'), 'utf8');

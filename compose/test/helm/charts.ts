@@ -32,7 +32,7 @@ export interface Pod {
 /** A manifest that a chart makes. */
 export interface Manifest {
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec: Readonly<Record<string, unknown>>;
 }
 

@@ -88,6 +88,9 @@ spec:
 {{- if not .Values.metrics.enabled -}}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.enabled" -}}
 {{- end -}}
+{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.metricsFrom) -}}
+{{- fail "metrics.serviceMonitor.enabled: name Prometheus in networkPolicy.metricsFrom, or set networkPolicy.enabled=false" -}}
+{{- end -}}
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
 metadata:
@@ -98,6 +101,8 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
+  # The alert rules name the jobs by the program, whatever the release is called.
+  jobLabel: app.kubernetes.io/name
   selector:
     matchLabels:
       {{- include "svault.selectorLabels" . | nindent 6 }}
