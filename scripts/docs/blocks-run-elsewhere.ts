@@ -78,7 +78,7 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     page: 'docs/deploy/kubernetes.md',
-    why: 'needs a cluster; compose/test/helm renders the charts with the values of this page',
+    why: 'needs a cluster; compose/test/helm renders the charts with the values of this page, and runs its jobs on an API server',
   },
   {
     page: 'docs/quickstart.md',

