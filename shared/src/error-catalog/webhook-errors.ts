@@ -76,6 +76,13 @@ export const WEBHOOK_ERRORS = {
     meaning: 'The record was changed, or made, in the meantime.',
     remedy: 'Look at what is stored now, then decide again.',
   },
+  CHECKPOINT_CONFLICT: {
+    statuses: [409],
+    meaning:
+      'The control plane’s audit log does not continue the one that the webhook has cosigned: events were changed or removed, or the control plane has another key.',
+    remedy:
+      'Find out why before anything else: the members size and hash are what the webhook cosigned last. Where the control plane was restored from a backup, run svault-run webhook audit reset-checkpoints on the webhook’s machine.',
+  },
   REFRESH_BUSY: {
     statuses: [409],
     meaning: 'The token is being refreshed at this moment.',

@@ -76,6 +76,7 @@ export {
   auditEventSchema,
   auditHeadSchema,
   auditItemSchema,
+  checkpointConflictSchema,
   proxyConfigSchema,
   storageAnswerSchemas,
   storageBatchAnswerSchema,

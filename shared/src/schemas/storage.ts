@@ -115,6 +115,15 @@ export const auditHeadSchema = z.object({
 });
 export type AuditHead = z.infer<typeof auditHeadSchema>;
 
+/** The hash of an event in the control plane's chain. */
+const chainHashSchema = z.string().regex(/^[0-9a-f]{64}$/, 'not a hash of 64 lower-case hex digits');
+
+/** A verifier key of signed notes, `NAME+HASH+KEY`. */
+const noteKeySchema = z.string().min(1).max(1_024);
+
+/** PROTOCOL.md section 5.11: what the refusal `CHECKPOINT_CONFLICT` says besides: the checkpoint cosigned last. */
+export const checkpointConflictSchema = z.object({ size: z.int().min(1), hash: chainHashSchema });
+
 function jsonBytes(value: unknown): number {
   return byteLength(JSON.stringify(value));
 }
@@ -152,6 +161,18 @@ export const storageOperationSchema = z.discriminatedUnion('op', [
     agentId: idSchema.optional(),
     serviceName: serviceNameSchema.optional(),
   }),
+  z.object({
+    op: z.literal('audit.checkpoint'),
+    /** Signed note of the head of the control plane's chain (PROTOCOL.md section 5.11), signed with `key`. */
+    checkpoint: z
+      .string()
+      .refine((note) => byteLength(note) <= STORAGE_LIMITS.checkpointBytes, 'a checkpoint has at most 4 KiB'),
+    key: noteKeySchema,
+    /** The hash of the event before the first of `events`. */
+    previous: chainHashSchema,
+    /** What is hashed of the newest events of the checkpoint, in order. */
+    events: z.array(z.string()).max(STORAGE_LIMITS.checkpointEvents),
+  }),
 ]);
 export type StorageOperation = z.infer<typeof storageOperationSchema>;
 export type StorageOperationName = StorageOperation['op'];
@@ -177,6 +198,7 @@ export const storageAnswerSchemas = {
   'proxies.delete': deletedSchema,
   'audit.append': z.object({ accepted: z.int().min(0) }),
   'audit.list': z.object({ items: z.array(auditItemSchema), nextCursor, head: auditHeadSchema }),
+  'audit.checkpoint': z.object({ cosignature: z.string().max(1_024), key: noteKeySchema }),
 } as const satisfies Record<StorageOperationName, z.ZodType>;
 
 export type StorageAnswers = { [Op in StorageOperationName]: z.infer<(typeof storageAnswerSchemas)[Op]> };

@@ -25,6 +25,7 @@ export const CAPABILITIES = [
   'http-proxy',
   'aws-sigv4',
   'approvals',
+  'audit-checkpoints',
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 
@@ -56,4 +57,8 @@ export const STORAGE_LIMITS = {
   auditEvents: 500,
   /** Bytes of JSON in one event. */
   auditEventBytes: 8 * 1024,
+  /** Events in one `audit.checkpoint`. */
+  checkpointEvents: 500,
+  /** Bytes of a signed checkpoint. */
+  checkpointBytes: 4 * 1024,
 } as const;
