@@ -14,6 +14,7 @@ import { createApprovers } from './approvals/enrol.ts';
 import { createPasskeys } from './approvals/passkeys.ts';
 import { createApprovedUses } from './approvals/use-approval.ts';
 import { createAuditLog } from './audit/audit-log.ts';
+import { createCheckpoints } from './audit/checkpoints.ts';
 import { createBindFlow } from './binding/bind-flow.ts';
 import { createBindingCodes } from './binding/binding-codes.ts';
 import { createBindingReader } from './binding/binding.ts';
@@ -34,6 +35,7 @@ import { createTimeFloor } from './replay/time-floor.ts';
 import { createApprovalRewrappables, createApprovalStore } from './sqlite/approval-store.ts';
 import { createAuditStore, restoredAtMsOf } from './sqlite/audit-store.ts';
 import { createBindingRewrappables, createBindingStore } from './sqlite/binding-store.ts';
+import { createCheckpointKeyRewrap, createCheckpointStore } from './sqlite/checkpoint-store.ts';
 import { createClaimStore } from './sqlite/claim-store.ts';
 import { createMasterKeyStore } from './sqlite/master-key-store.ts';
 import { createProxyConfigStore } from './sqlite/proxy-config-store.ts';
@@ -167,6 +169,7 @@ function buildContext(
   const codes = createBindingCodes(bound);
   const restoredAtMs = restoredAtMsOf(auditStore);
 
+  const checkpointStore = createCheckpointStore(db, keyring);
   const proxyConfigs = createProxyConfigs({ ...base, store: createProxyConfigStore(db) });
   const passkeys = createPasskeys(webhookUrl);
   const askedCall = createAskedCall({ proxyConfigs });
@@ -181,8 +184,14 @@ function buildContext(
     masterKeys,
     keyring,
     /** Every store of values that are wrapped under the root key. */
-    rewrappables: [records, ...createBindingRewrappables(db), ...createApprovalRewrappables(db)],
+    rewrappables: [
+      records,
+      ...createBindingRewrappables(db),
+      ...createApprovalRewrappables(db),
+      createCheckpointKeyRewrap(db),
+    ],
     auditStore,
+    checkpoints: createCheckpoints({ ...bound, binding, auditStore, checkpointStore }),
     vault,
     refreshing,
     mint,

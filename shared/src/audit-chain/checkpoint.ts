@@ -1,5 +1,3 @@
-import { authorityOf } from '../signing/webhook-address.ts';
-
 /** The head of one account's chain at some moment (PROTOCOL.md section 5.11). */
 export interface Checkpoint {
   /** Names the log: {@link checkpointOrigin}. */
@@ -19,7 +17,7 @@ const MAX_SIGNATURES = 16;
 
 /** Which log of which control plane: host (with port if it has one) of its public address, and the account's id. */
 export function checkpointOrigin(baseUrl: string, vaultId: string): string {
-  return `${authorityOf(baseUrl)}/${vaultId}`;
+  return `${new URL(baseUrl).host}/${vaultId}`;
 }
 
 /** Whether a key may have this name: no white space, no plus, no control character. */

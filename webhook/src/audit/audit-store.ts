@@ -70,6 +70,8 @@ export interface AuditStore {
   /** Writes the entry with its hash and moves its epoch's head. */
   append(entry: AuditEntry, hash: string): void;
   hasServiceEvent(id: string): boolean;
+  /** The copy of an event that the control plane reported. */
+  serviceEvent(id: string): AuditEntry | undefined;
   /** Newest first, over all epochs. `before` is a former page's `nextBefore`, which is undefined after the last. */
   page(query: {
     readonly before: number | undefined;

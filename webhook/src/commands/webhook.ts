@@ -11,6 +11,7 @@ import { startWebhook } from '../serve.ts';
 import { APPROVAL_COMMANDS } from './approvals.ts';
 import { MIGRATE_COMMANDS } from './migrate.ts';
 import { auditExport } from './audit-export.ts';
+import { CHECKPOINT_COMMANDS } from './checkpoints.ts';
 import { restoreBackupCommand } from './restore-backup.ts';
 import { rotateMasterKeyCommand } from './rotate-master-key.ts';
 import { withVault } from './with-vault.ts';
@@ -133,5 +134,6 @@ export const WEBHOOK: Program = {
     purge,
     'audit verify': auditVerify,
     'audit export': auditExport,
+    ...CHECKPOINT_COMMANDS,
   },
 };

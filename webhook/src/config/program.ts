@@ -17,4 +17,5 @@ export const CLAIMED_CAPABILITIES: readonly Capability[] = [
   'http-proxy',
   'aws-sigv4',
   'approvals',
+  'audit-checkpoints',
 ];

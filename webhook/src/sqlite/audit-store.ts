@@ -28,6 +28,7 @@ export function createAuditStore(db: SqliteDatabase): AuditStore {
   );
   const moveHead = db.prepare('UPDATE epochs SET seq = ?, hash = ? WHERE epoch = ?');
   const known = db.prepare(`SELECT 1 FROM audit_log WHERE id = (SELECT ?) AND source = 'service'`);
+  const serviceEvent = db.prepare<[string], Row>(`${SELECT} WHERE id = (SELECT ?) AND source = 'service'`);
   const epochs = db.prepare<[], EpochRow>(
     'SELECT epoch, seq, hash, started_at AS startedAtMs, restored FROM epochs ORDER BY position',
   );
@@ -47,6 +48,10 @@ export function createAuditStore(db: SqliteDatabase): AuditStore {
       moveHead.run(seq, hash, epoch);
     },
     hasServiceEvent: (id) => known.get(id) !== undefined,
+    serviceEvent: (id) => {
+      const row = serviceEvent.get(id);
+      return row && toEntry(row);
+    },
     page: ({ before, limit, agentId, serviceName }) => {
       const agent = agentId === undefined ? '' : 'AND agent_id = @agentId';
       const service = serviceName === undefined ? '' : 'AND service_name = @serviceName';

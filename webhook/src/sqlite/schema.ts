@@ -5,6 +5,7 @@ import { claimsMigration } from './migrations/102-claims.ts';
 import { refreshMarksMigration } from './migrations/103-refresh-marks.ts';
 import { bindingStateMigration } from './migrations/110-binding-state.ts';
 import { approvalsMigration } from './migrations/111-approvals.ts';
+import { checkpointsMigration } from './migrations/112-checkpoints.ts';
 
 /** Every migration of the webhook's database; openSqlite orders them by number. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   refreshMarksMigration,
   bindingStateMigration,
   approvalsMigration,
+  checkpointsMigration,
 ];

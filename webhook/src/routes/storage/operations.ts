@@ -8,6 +8,7 @@ import {
 } from '@svault/shared/schemas';
 import type { AuditLog } from '../../audit/audit-log.ts';
 import type { AuditStore, ChainedEntry } from '../../audit/audit-store.ts';
+import type { Checkpoints } from '../../audit/checkpoints.ts';
 import { ApiError } from '../../errors.ts';
 import type { ProxyConfigs } from '../../proxy/proxy-configs.ts';
 import type { Vault } from '../../vault/vault.ts';
@@ -22,15 +23,19 @@ type Handlers = {
   ) => Promise<StorageAnswers[Op]> | StorageAnswers[Op];
 };
 
-/** @throws from the returned function, ApiError INVALID_REQUEST, NOT_FOUND, RATE_LIMITED, VERSION_CONFLICT */
+/**
+ * @throws from the returned function, ApiError INVALID_REQUEST, NOT_FOUND, RATE_LIMITED, VERSION_CONFLICT,
+ *   CHECKPOINT_CONFLICT
+ */
 export function createRunOperation(deps: {
   readonly vault: Vault;
   readonly proxyConfigs: ProxyConfigs;
   readonly audit: AuditLog;
   readonly auditStore: Pick<AuditStore, 'hasServiceEvent' | 'page'>;
+  readonly checkpoints: Pick<Checkpoints, 'cosign'>;
   readonly quota: WriteQuota;
 }): RunOperation {
-  const { vault, proxyConfigs, audit, auditStore, quota } = deps;
+  const { vault, proxyConfigs, audit, auditStore, checkpoints, quota } = deps;
   const takeRow = (content: object): void =>
     quota.take('records', ROW_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(content)));
 
@@ -81,6 +86,10 @@ export function createRunOperation(deps: {
         ...(nextBefore !== undefined && { nextCursor: toCursor(String(nextBefore)) }),
         head: { epoch, seq, hash },
       };
+    },
+    'audit.checkpoint': (request) => {
+      quota.take('audit', ROW_OVERHEAD_BYTES + Buffer.byteLength(request.checkpoint));
+      return checkpoints.cosign(request);
     },
   };
   return async (operation) => {

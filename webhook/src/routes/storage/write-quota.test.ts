@@ -38,6 +38,7 @@ describe('the write quota', () => {
       proxyConfigs: { put: async (config: object) => config, delete: async () => true } as never,
       audit: { appendServiceEvents: async () => undefined } as never,
       auditStore: { hasServiceEvent: (id) => id === 'known', page: none },
+      checkpoints: { cosign: none },
       quota: { take: (kind, bytes) => void taken.push([kind, bytes]) },
     });
     const event = { eventType: 'X', timestamp: '2026-11-20T12:00:00Z', outcome: 'success' } as const;
@@ -46,6 +47,7 @@ describe('the write quota', () => {
     await run({ op: 'proxies.put', ...proxy });
     await run({ op: 'proxies.delete', proxyId: 'p' });
     await run({ op: 'audit.append', events: [{ ...event, id: 'known' }] });
+    await run({ op: 'audit.checkpoint', checkpoint: 'note', key: 'k', previous: '', events: ['text'] });
     await run({
       op: 'audit.append',
       events: [
@@ -57,6 +59,7 @@ describe('the write quota', () => {
       ['records', 256 + 2],
       ['records', 256 + JSON.stringify(proxy).length],
       ['records', 256 + 2],
+      ['audit', 256 + 'note'.length],
       ['audit', 256 + JSON.stringify([{ ...event, id: 'new' }]).length],
     ]);
   });
