@@ -10,6 +10,7 @@ import { AWS_CHUNKED_CHECKS } from './scenarios/proxy/aws-chunked.ts';
 import { AWS_CONFIG_CHECKS } from './scenarios/proxy/aws-configs.ts';
 import { AWS_SIGNATURE_CHECKS } from './scenarios/proxy/aws-signatures.ts';
 import { AUDIT_CHECKS } from './scenarios/storage/audit.ts';
+import { CHECKPOINT_CHECKS } from './scenarios/storage/checkpoints.ts';
 import { BIND_PAGE_CHECKS } from './scenarios/binding/bind-page.ts';
 import { EXCHANGE_CHECKS } from './scenarios/binding/exchange.ts';
 import { BODY_CHECKS } from './scenarios/transport/bodies.ts';
@@ -96,6 +97,7 @@ export const CHECKS: readonly Check[] = [
   ...STORAGE_CHECKS,
   ...PROXY_CONFIG_CHECKS,
   ...AUDIT_CHECKS,
+  ...CHECKPOINT_CHECKS,
   ...CREDENTIAL_CHECKS,
   ...CREDENTIAL_TICKET_CHECKS,
   ...DELIVERY_BY_TYPE_CHECKS,

@@ -4,6 +4,7 @@ import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import { CheckSkipped } from '../../check/outcome.ts';
 import type { Tools } from '../../check/tools.ts';
 import { asked, fetchFor, freshSub, storeApproved } from '../approvals/approved-record.ts';
+import { checkpointOf, cosignedHead, send } from '../storage/checkpoint-log.ts';
 import { expectAsked, expectLatest, fetchToken, givenRefreshable, underWay } from '../refresh/refreshable.ts';
 
 /** @throws CheckSkipped where the run was not told how */
@@ -47,6 +48,23 @@ export const RESTART_CHECKS: readonly WebhookCheck[] = [
       await restarted(tools);
       expectRefusal(await tools.send(request), 'SIGNATURE_INVALID');
       expectOk(await tools.signed({ method: 'POST', path: '/v1/health' }));
+    },
+  },
+  {
+    id: 'restart.checkpoints',
+    title: 'the checkpoint that was cosigned last, and the key of it, outlive a restart',
+    requirements: ['CKP-09', 'CKP-18'],
+    claims: ['storage', 'audit-checkpoints'],
+    run: async (tools) => {
+      const { before, events, head } = await cosignedHead(tools, 2);
+      const { key } = expectOk(await send(tools, checkpointOf(tools, head, [])));
+      await restarted(tools);
+      expectRefusal(
+        await send(tools, checkpointOf(tools, before, events.slice(0, 1))),
+        'CHECKPOINT_CONFLICT',
+      );
+      const answer = await send(tools, checkpointOf(tools, head, []));
+      expectThat(expectOk(answer)['key'] === key, answer, 'the same key');
     },
   },
   {
