@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { WEBHOOK_ERROR_STATUS } from '@svault/shared';
+import { isSignedBy, readCheckpoint, readNoteKey } from '@svault/shared/audit-chain';
 import { CAPABILITIES, SECRET_FIELD_NAMES, storageAnswerSchemas } from '@svault/shared/schemas';
 import { digestVectors, requestVector, requestVectors, ticketVectors } from './vector-files.ts';
 
+const { vectors: auditChainVectors } = JSON.parse(
+  readFileSync(new URL('../vectors/audit-chain.json', import.meta.url), 'utf8'),
+) as { readonly vectors: readonly { readonly hash: string }[] };
 const page = readFileSync(new URL('../PROTOCOL.md', import.meta.url), 'utf8');
 const REQUIREMENT = /^- \*\*([A-Z]{3})-(\d\d)\*\* (.+)$/;
 /** Ids that no sentence has any more; none gets them again. */
@@ -76,6 +80,18 @@ describe('PROTOCOL.md', () => {
   it('shows a ticket that is a vector', () => {
     const vector = ticketVectors.find(({ name }) => name === 'credential');
     expect(codeBlocks).toEqual(expect.arrayContaining([vector?.header, vector?.claims, vector?.ticket]));
+  });
+
+  it('shows a checkpoint that both of its keys have signed, of events that are vectors', () => {
+    const [, note = ''] = /^```\n(\S+\n\d+\n\S+\n\n(?:— .+\n)+)```$/m.exec(page) ?? [];
+    const [, vkeys = ''] = /^```\n((?:\S+\+[0-9a-f]{8}\+\S+\n)+)```$/m.exec(page) ?? [];
+    const { size, hash } = readCheckpoint(note);
+    expect(auditChainVectors[size - 1]?.hash).toBe(hash);
+    const keys = vkeys.trimEnd().split('\n');
+    expect(keys.map((vkey) => [readNoteKey(vkey).role, isSignedBy(note, vkey)])).toEqual([
+      ['log', true],
+      ['cosigner', true],
+    ]);
   });
 
   it('has the same error codes, secret names, capabilities and operations as the code', () => {
