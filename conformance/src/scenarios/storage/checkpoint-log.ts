@@ -9,7 +9,7 @@ import {
   readCheckpoint,
 } from '@svault/shared/audit-chain';
 import { STORAGE_LIMITS, checkpointConflictSchema } from '@svault/shared/schemas';
-import { expectOk } from '../../check/expect.ts';
+import { expectOk, expectThat } from '../../check/expect.ts';
 import { NotTestable } from '../../check/outcome.ts';
 import type { Tools } from '../../check/tools.ts';
 import { VAULT_ID } from '../../binding/handshake.ts';
@@ -20,6 +20,8 @@ export interface Head {
   readonly size: number;
   readonly hash: string;
 }
+
+export const CLAIMS = ['storage', 'audit-checkpoints'] as const;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -51,7 +53,12 @@ export function eventsAfter(head: Head, count: number, members: Members = {}): L
 }
 
 /** An event as the next of a chain. */
-export function inChain(before: Head, event: Members, vaultId = VAULT_ID, seq = before.size + 1): LogEvent {
+export function inChain(
+  before: Head,
+  event: Members,
+  vaultId = VAULT_ID,
+  seq: unknown = before.size + 1,
+): LogEvent {
   const names = [
     'id',
     'eventType',
@@ -93,13 +100,14 @@ export function checkpointOf(
     readonly origin?: string;
     readonly otherKey?: boolean;
     readonly keyName?: string;
-    readonly line?: string;
+    readonly text?: (right: string) => string;
   } = {},
 ): CheckpointBody {
   const { size, hash } = events.at(-1) ?? before;
-  const { origin = originOf(tools), otherKey = false, keyName = origin, line = '' } = changed;
+  const { origin = originOf(tools), otherKey = false, keyName = origin } = changed;
   const { vkey, sign } = createLogKey(keyName, otherKey ? OTHER_SEED : SEED);
-  const text = checkpointText({ origin, size, hash }) + line;
+  const right = checkpointText({ origin, size, hash });
+  const text = changed.text?.(right) ?? right;
   const texts = events.map((event) => event.text);
   return { checkpoint: `${text}\n${sign(text)}`, key: vkey, previous: before.hash, events: texts };
 }
@@ -149,4 +157,21 @@ export async function cosignedHead(
     before = kept;
   }
   throw new Error('both tries return or throw');
+}
+
+/** Whether what is kept is as it was: it is cosigned again. */
+export async function expectKept(tools: Tools, { size, hash }: Head): Promise<void> {
+  const answer = await send(tools, checkpointOf(tools, { size, hash }, []));
+  expectThat(answer.status === 200, answer, `200, as the checkpoint of ${size} is still kept`);
+}
+
+/** With events that the webhook has, behind what it has cosigned. */
+export async function waiting(
+  tools: Tools,
+  count = 2,
+): Promise<{ readonly head: LogEvent; readonly events: readonly LogEvent[]; readonly body: CheckpointBody }> {
+  const { head } = await cosignedHead(tools);
+  const events = eventsAfter(head, count);
+  await appendCopies(tools, events);
+  return { head, events, body: checkpointOf(tools, head, events) };
 }

@@ -1,52 +1,26 @@
-import { randomToken } from '@svault/shared';
-import { createCosignerKey, isSignedBy, readCheckpoint, readNoteKey } from '@svault/shared/audit-chain';
+import { isSignedBy, readCheckpoint, readNoteKey } from '@svault/shared/audit-chain';
 import type { Check } from '../../check/check.ts';
 import { eachVariant } from '../../check/each-variant.ts';
 import { expectOk, expectRefusal, expectThat } from '../../check/expect.ts';
 import type { Tools } from '../../check/tools.ts';
 import type { Answer } from '../../http/client.ts';
+import { CHECKPOINT_FORM_CHECKS } from './checkpoint-forms.ts';
 import {
+  CLAIMS,
   type CheckpointBody,
   type Head,
-  type LogEvent,
   appendCopies,
   checkpointOf,
   cosignedHead,
   cosignerOf,
   eventsAfter,
-  hashBehind,
-  inChain,
+  expectKept,
   keptIn,
-  originOf,
   send,
+  waiting,
 } from './checkpoint-log.ts';
 
-const CLAIMS = ['storage', 'audit-checkpoints'] as const;
-const MAX_NOTE_BYTES = 4_096;
-const MAX_EVENTS = 500;
 const CLOCK_SECONDS = 60;
-
-/** Whether what is kept is as it was: it is cosigned again. */
-async function expectKept(tools: Tools, { size, hash }: Head): Promise<void> {
-  const answer = await send(tools, checkpointOf(tools, { size, hash }, []));
-  expectThat(answer.status === 200, answer, `200, as the checkpoint of ${size} is still kept`);
-}
-
-async function expectInvalid(tools: Tools, head: Head, body: object): Promise<void> {
-  expectRefusal(await send(tools, body), 'INVALID_REQUEST');
-  await expectKept(tools, head);
-}
-
-/** With events that the webhook has, behind what it has cosigned. */
-async function waiting(
-  tools: Tools,
-  count = 2,
-): Promise<{ readonly head: LogEvent; readonly events: readonly LogEvent[]; readonly body: CheckpointBody }> {
-  const { head } = await cosignedHead(tools);
-  const events = eventsAfter(head, count);
-  await appendCopies(tools, events);
-  return { head, events, body: checkpointOf(tools, head, events) };
-}
 
 function expectCosignature(tools: Tools, answer: Answer, { checkpoint }: CheckpointBody): void {
   const { cosignature, key } = expectOk(answer);
@@ -59,12 +33,6 @@ function expectCosignature(tools: Tools, answer: Answer, { checkpoint }: Checkpo
   const late = Math.abs(Date.now() / 1_000 - Number(made));
   expectThat(late <= CLOCK_SECONDS, answer, 'a cosignature of this moment');
 }
-
-/** A JSON array as an object with the same values. */
-const asObject = (array: string): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(array) as object)));
-
-const signatureIn = (checkpoint: string): string => checkpoint.slice(checkpoint.indexOf('\n\n') + 2);
 
 const isKey = (vkey: string, name: string): boolean => {
   try {
@@ -171,105 +139,5 @@ export const CHECKPOINT_CHECKS: readonly Check[] = [
       await expectKept(tools, head);
     },
   },
-  {
-    id: 'checkpoints.bad-note',
-    title: 'what is no checkpoint of this log, signed by its key, is refused',
-    requirements: ['CKP-01', 'CKP-02', 'CKP-03', 'CKP-13'],
-    claims: CLAIMS,
-    run: async (tools) => {
-      const { head, events, body } = await waiting(tools);
-      const { checkpoint } = body;
-      const signature = signatureIn(checkpoint);
-      const text = checkpoint.slice(0, -signature.length);
-      const former = checkpointOf(tools, head, []).checkpoint;
-      const origin = originOf(tools);
-      const other = (changed: Parameters<typeof checkpointOf>[3]): CheckpointBody =>
-        checkpointOf(tools, head, events, changed);
-      const long = `— ${'x'.repeat(MAX_NOTE_BYTES)} AAAAAAA=\n`;
-      await eachVariant<object>(
-        {
-          'no signature': { ...body, checkpoint: text },
-          'two signatures': { ...body, checkpoint: checkpoint + signature },
-          'a fourth line': other({ line: 'more\n' }),
-          'no line feed at its end': { ...body, checkpoint: checkpoint.slice(0, -1) },
-          'more than 4 KiB': { ...body, checkpoint: checkpoint + long },
-          'a signature of another text': { ...body, checkpoint: `${text}${signatureIn(former)}` },
-          'another key than the one that signed': { ...body, key: other({ otherKey: true }).key },
-          'no key': { ...body, key: undefined },
-          'a key of a cosigner': { ...body, key: createCosignerKey(origin, new Uint8Array(32)).vkey },
-          'another name of the key': other({ keyName: `${origin}-2` }),
-          'another account': other({ origin: `${origin}A` }),
-          'another host': other({ origin: `other-${origin}` }),
-        },
-        (variant) => expectInvalid(tools, head, variant),
-      );
-    },
-  },
-  {
-    id: 'checkpoints.bad-events',
-    title: 'events that do not lead to the checkpoint are refused',
-    requirements: ['CKP-04', 'CKP-05', 'CKP-06', 'CKP-07', 'CKP-13'],
-    claims: CLAIMS,
-    run: async (tools) => {
-      const { head, body } = await waiting(tools);
-      const many = eventsAfter(head, MAX_EVENTS + 1);
-      const [event] = eventsAfter(head, 1);
-      if (event === undefined) return;
-      await appendCopies(tools, [event, ...many]);
-      const single = (made: LogEvent): object => checkpointOf(tools, head, [made]);
-      const noArray = { ...event, text: asObject(event.text) };
-      const noEvents: Head = { size: -1, hash: head.hash };
-      const first = eventsAfter({ size: 0, hash: head.hash }, 1);
-      await eachVariant<object>(
-        {
-          'in another order': { ...body, events: body.events.toReversed() },
-          'one left out': { ...body, events: body.events.slice(1) },
-          'another hash of the checkpoint': {
-            ...body,
-            checkpoint: checkpointOf(tools, { size: head.size + 2, hash: head.hash }, []).checkpoint,
-          },
-          'a text that is no array': single({ ...noArray, hash: hashBehind(head, noArray.text) }),
-          'a text of another account': single(inChain(head, event.event, 'vlt_other')),
-          'a text with another number': single(inChain(head, event.event, undefined, head.size + 2)),
-          'more than the checkpoint covers': checkpointOf(tools, noEvents, eventsAfter(noEvents, 2)),
-          'a hash before the first event': checkpointOf(tools, { size: 0, hash: head.hash }, first),
-          'more than 500': checkpointOf(tools, head, many),
-        },
-        (variant) => expectInvalid(tools, head, variant),
-      );
-    },
-  },
-  {
-    id: 'checkpoints.unknown-event',
-    title: 'an event that was not appended, or was with other members, is refused',
-    requirements: ['CKP-08', 'CKP-13'],
-    claims: CLAIMS,
-    run: async (tools) => {
-      const { head } = await cosignedHead(tools);
-      const id = `evt_${randomToken()}`;
-      const ids = { agentId: 'agt_1', proxyId: 'prx_1', userId: 'usr_1', count: 2 };
-      const [known] = eventsAfter(head, 1, { id, ...ids });
-      const [unknown] = eventsAfter(head, 1);
-      if (known === undefined || unknown === undefined) return;
-      await appendCopies(tools, [known]);
-      const { event } = known;
-      const changed = (members: object): LogEvent => inChain(head, { ...event, ...members });
-      await eachVariant(
-        {
-          'not appended': unknown,
-          'another type': changed({ eventType: 'OTHER' }),
-          'another time': changed({ timestamp: '2026-01-01T00:00:00.000Z' }),
-          'another outcome': changed({ outcome: 'denied' }),
-          'another agent': changed({ agentId: 'agt_2' }),
-          'no agent': changed({ agentId: undefined }),
-          'another proxy': changed({ proxyId: 'prx_2' }),
-          'another user': changed({ userId: 'usr_2' }),
-          'another service': changed({ serviceName: 'other' }),
-          'another count': changed({ count: 3 }),
-        },
-        (made) => expectInvalid(tools, head, checkpointOf(tools, head, [made])),
-      );
-      expectOk(await send(tools, checkpointOf(tools, head, [known])));
-    },
-  },
+  ...CHECKPOINT_FORM_CHECKS,
 ];
