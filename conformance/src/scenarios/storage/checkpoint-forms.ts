@@ -37,20 +37,20 @@ const asObject = (array: string): string =>
 
 const signatureIn = (checkpoint: string): string => checkpoint.slice(checkpoint.indexOf('\n\n') + 2);
 
-const withKeyId = (signature: string, base64: string): string =>
-  signature.replace(/ .{6}(?=\S+\n$)/, ` ${base64}`);
-
-/** The right signature under the key id that the same key would have as a cosigner's. */
-function asCosigner(body: CheckpointBody): CheckpointBody {
-  const [name = '', , encoded = ''] = body.key.split(/\+(?=[0-9a-f]{8}\+|A[\w+/]{43}$)/);
-  const material = Buffer.from(encoded, 'base64');
-  material[0] = 4;
-  const id = createHash('sha256').update(`${name}\n`).update(material).digest().subarray(0, 4);
+/** The right signature under another key id. */
+function withOtherKey(
+  body: CheckpointBody,
+  { type = 1, more = 0, id }: { readonly type?: number; readonly more?: number; readonly id?: Buffer },
+): CheckpointBody {
+  const [, name = '', encoded = ''] = /^(.+)\+[0-9a-f]{8}\+(.+)$/.exec(body.key) ?? [];
+  const publicKey = Buffer.from(encoded, 'base64').subarray(1);
+  const material = Buffer.concat([Buffer.of(type), publicKey, Buffer.alloc(more)]);
+  const keyId = id ?? createHash('sha256').update(`${name}\n`).update(material).digest().subarray(0, 4);
   const signature = signatureIn(body.checkpoint);
   const bytes = Buffer.from(signature.split(' ').at(-1) ?? '', 'base64');
-  id.copy(bytes);
+  keyId.copy(bytes);
   const line = `— ${name} ${bytes.toString('base64')}\n`;
-  const key = `${name}+${id.toString('hex')}+${material.toString('base64')}`;
+  const key = `${name}+${keyId.toString('hex')}+${material.toString('base64')}`;
   return { ...body, key, checkpoint: body.checkpoint.replace(signature, line) };
 }
 
@@ -82,13 +82,22 @@ export const CHECKPOINT_FORM_CHECKS: readonly Check[] = [
             ...body,
             checkpoint: text + signature.replace(origin, `${origin}A`),
           },
-          'another key id at its signature': { ...body, checkpoint: text + withKeyId(signature, 'AAAAAA') },
+          'its name in capital letters at its signature': {
+            ...body,
+            checkpoint: text + signature.replace(origin, origin.toUpperCase()),
+          },
+          'another key id at its signature': {
+            ...body,
+            checkpoint: withOtherKey(body, { id: Buffer.alloc(4) }).checkpoint,
+          },
           'no line feed at its end': { ...body, checkpoint: checkpoint.slice(0, -1) },
           'more than 4 KiB': { ...body, checkpoint: checkpoint + long },
           'a signature of another text': { ...body, checkpoint: `${text}${signatureIn(former)}` },
           'another key than the one that signed': { ...body, key: other({ otherKey: true }).key },
           'no key': { ...body, key: undefined },
-          'a key of a cosigner': asCosigner(body),
+          'a key of a cosigner': withOtherKey(body, { type: 4 }),
+          'a key with a byte more': withOtherKey(body, { more: 1 }),
+          'another hash in the key and at the signature': withOtherKey(body, { id: Buffer.alloc(4) }),
           'another hash in the key': { ...body, key: body.key.replace(/\+.{8}\+/, '+00000000+') },
           'text before the key': { ...body, key: `key ${body.key}` },
           'text behind the key': { ...body, key: `${body.key} key` },
