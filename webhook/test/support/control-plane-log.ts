@@ -9,7 +9,7 @@ import {
 } from '@svault/shared/audit-chain';
 import type { Answer, BoundWebhook } from './bound-webhook.ts';
 
-export const VAULT_ID = 'vlt_AAAAAAAAAAAAAAAAAAAAAA';
+const VAULT_ID = 'vlt_AAAAAAAAAAAAAAAAAAAAAA';
 export const ORIGIN = `service.test/${VAULT_ID}`;
 
 type Changes = Partial<Omit<ChainedEvent, 'hash' | 'seq'>>;
