@@ -20,7 +20,7 @@ describe('errors', () => {
   });
 
   it('recognise the codes of a webhook and no others', () => {
-    expect(Object.keys(WEBHOOK_ERROR_STATUS)).toHaveLength(31);
+    expect(Object.keys(WEBHOOK_ERROR_STATUS)).toHaveLength(32);
     expect(isWebhookErrorCode('TICKET_INVALID')).toBe(true);
     for (const text of ['toString', '__proto__', 'ticket_invalid', '', undefined])
       expect(isWebhookErrorCode(text)).toBe(false);

@@ -10,7 +10,7 @@ import { webhookOfTest } from '../support/bound-webhook.ts';
 import { command, runWebhook } from '../support/run-webhook.ts';
 
 const [last] = MIGRATIONS.toSorted((a, b) => b.id - a.id);
-if (last?.name !== 'approvals') throw new Error('undo the newest migration in place of this one');
+if (last?.name !== 'checkpoints') throw new Error('undo the newest migration in place of this one');
 
 test('migrate --check says beside a running serve what is pending, and changes nothing; migrate applies it', async () => {
   const webhook = await webhookOfTest({ clock: new ManualClock(Date.now()) });
@@ -19,7 +19,7 @@ test('migrate --check says beside a running serve what is pending, and changes n
   await webhook.stop();
   const db = openPlain(join(webhook.dataDir, 'webhook.db'));
   onTestFinished(() => void db.close());
-  db.exec(`DROP TABLE approvers; DROP TABLE approver_links; DROP TABLE approvals;
+  db.exec(`DROP TABLE checkpoints; DROP TABLE checkpoint_key;
     DELETE FROM schema_migrations WHERE id = ${last.id}`);
   expect(await command(webhook, 'migrate', '--check')).toMatchObject({
     code: 3,
@@ -27,10 +27,10 @@ test('migrate --check says beside a running serve what is pending, and changes n
       new RegExp(`\\nPending: ${last.id} \\(approvals\\), expand\\.\\n.* keep working`),
     ),
   });
-  expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'approvals'").get()).toBeUndefined();
+  expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoints'").get()).toBeUndefined();
   expect(await command(webhook, 'migrate')).toMatchObject({
     code: 0,
-    stdout: `Applied ${last.id} approvals.\n`,
+    stdout: `Applied ${last.id} checkpoints.\n`,
   });
   expect(await command(webhook, 'migrate')).toMatchObject({ code: 0, stdout: 'No migration was pending.\n' });
   await webhook.restart();
