@@ -24,7 +24,7 @@ test('migrate --check says beside a running serve what is pending, and changes n
   expect(await command(webhook, 'migrate', '--check')).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(
-      new RegExp(`\\nPending: ${last.id} \\(approvals\\), expand\\.\\n.* keep working`),
+      new RegExp(`\\nPending: ${last.id} \\(checkpoints\\), expand\\.\\n.* keep working`),
     ),
   });
   expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoints'").get()).toBeUndefined();
