@@ -7,6 +7,7 @@ import type { CliSessionStore, SessionStore } from './session.ts';
 import type { AgentStore } from './agent.ts';
 import type { ApprovalStore } from './approval.ts';
 import type { AttentionStore } from './attention.ts';
+import type { AuditCheckpointStore } from './audit-checkpoint.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { CliLoginStore } from './cli-login.ts';
 import type { FolderStore } from './folder.ts';
@@ -35,6 +36,7 @@ export interface Stores {
   readonly approvals: ApprovalStore;
   readonly attention: AttentionStore;
   readonly audit: AuditStore;
+  readonly auditCheckpoints: AuditCheckpointStore;
   readonly cliLogins: CliLoginStore;
   readonly cliSessions: CliSessionStore;
   readonly folders: FolderStore;

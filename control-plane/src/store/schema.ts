@@ -4,6 +4,7 @@ import type { CountedBucket } from '../core/activity.ts';
 import type { AdminKey } from '../core/admin-key.ts';
 import type { Agent } from '../core/agent.ts';
 import type { Approval } from '../core/approval.ts';
+import type { AuditCheckpoint } from '../core/audit-checkpoint.ts';
 import type { CliLogin } from '../core/cli-login.ts';
 import type { Folder } from '../core/folder.ts';
 import type { Grant } from '../core/grant.ts';
@@ -87,6 +88,7 @@ export interface Schema {
 
   audit_events: AuditEventRow;
   audit_chains: AuditChainRow;
+  audit_checkpoints: RowOf<AuditCheckpoint>;
   activity_counts: ActivityCountRow;
   webhook_links: WebhookLinkRow;
   webhook_log_heads: RowOf<LogHead> & { vault_id: Id<'vlt'>; webhook_id: string; seen_at: TimeText };

@@ -6,6 +6,7 @@ import { createAdminKeyStore } from './admin-key-store.ts';
 import { createAgentStore } from './agent-store.ts';
 import { createApprovalStore } from './approval-store.ts';
 import { createAttentionStore } from './attention-store.ts';
+import { createAuditCheckpointStore } from './audit-checkpoint-store.ts';
 import { createAuditStore } from './audit-store.ts';
 import { createCliLoginStore } from './cli-login-store.ts';
 import { createCliSessionStore, createSessionStore } from './session-store.ts';
@@ -42,6 +43,7 @@ export function createStores(db: Kysely<Schema>, clock: Clock, engine: Engine): 
     approvals: createApprovalStore(db),
     attention: createAttentionStore(db),
     audit: createAuditStore(db, clock, engine.writeEvents),
+    auditCheckpoints: createAuditCheckpointStore(db),
     cliLogins: createCliLoginStore(db),
     cliSessions: createCliSessionStore(db),
     folders: createFolderStore(db),

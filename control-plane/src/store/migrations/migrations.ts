@@ -12,6 +12,7 @@ import { oauth } from './010-oauth.ts';
 import { audit } from './011-audit.ts';
 import { approvals } from './012-approvals.ts';
 import { notifications } from './013-notifications.ts';
+import { checkpoints } from './014-checkpoints.ts';
 
 /** Every step of the schema in the order of its number. */
 export const MIGRATIONS: readonly SchemaMigration[] = [
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly SchemaMigration[] = [
   audit,
   approvals,
   notifications,
+  checkpoints,
 ];
