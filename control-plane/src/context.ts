@@ -35,6 +35,7 @@ import { createWebhookRecords } from './webhook/token-metadata.ts';
 import { createUpstreamSessions } from './forwarding/upstream-session.ts';
 import { createWebhookBinder } from './webhook/binding.ts';
 import { createCallBudget } from './webhook/call-budget.ts';
+import { createCheckpointKeys } from './webhook/checkpoint-key.ts';
 import { type Wait, createWebhookClient } from './webhook/retrying-client.ts';
 import { createExpiringRecords } from './webhook/expiring-records.ts';
 import { createOutageTracker } from './webhook/outages.ts';
@@ -240,6 +241,7 @@ export async function createContext(
     status,
     setAsides,
     binder: createWebhookBinder({ links, client, webhook, keys, clock, baseUrl }),
+    checkpointKeyOf: createCheckpointKeys(masterKeys, baseUrl),
     rotation: createKeyRotation({ links, unitOfWork, webhook, keys }),
     tickets,
     storeTickets: createStoreTickets(tickets),

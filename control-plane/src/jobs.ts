@@ -12,6 +12,7 @@ import { createRefreshScheduler } from './refresh/scheduler.ts';
 import { evictExpiredSignIns } from './sign-in/expired-sign-ins.ts';
 import { createAuditDelivery } from './webhook/audit-delivery.ts';
 import { createAuditShipper } from './webhook/audit-shipper.ts';
+import { createCheckpointing } from './webhook/checkpoints.ts';
 import { createMissedUses, createMissedUsesRecovery } from './webhook/missed-uses.ts';
 import { createRotationCompletion } from './webhook/key-rotation.ts';
 import { createOutageProber } from './webhook/outage-prober.ts';
@@ -63,6 +64,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
   const recovery = missedUses && createMissedUsesRecovery({ links, missedUses, clock, logger });
   const destination = createAuditDelivery({ links, webhook, unitOfWork, missedUses, clock });
   const shipper = createAuditShipper({ log, destination, clock, logger });
+  const checkpointing = createCheckpointing(context);
   const completion = createRotationCompletion({ ...context, links });
   const notifications = createNotificationDelivery({ ...context, baseUrl: config.baseUrl });
   const retention = days === undefined ? undefined : createAuditRetention({ ...context, log, days });
@@ -90,6 +92,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
     each('webhook probes', 200, prober.tick),
     each('ended limits', 1_000, async () => context.evictExpiredLimits()),
     once('audit shipping', 250, shipper.ship),
+    once('audit checkpoints', 1_000, checkpointing.round),
     // Not at once: a webhook that starts together with this process would count as offline.
     ...(recovery === undefined ? [] : [once('missed uses', 5_000, recovery.run)]),
     once('key rotation', 5_000, completion.run),
@@ -114,7 +117,7 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
       ...jobs.map((job) => job.stop()),
     ]);
     await Promise.race([ended, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
-    await shipper.stop();
+    await Promise.all([shipper.stop(), checkpointing.stop()]);
   };
   let ending: Promise<void> | undefined;
   return {

@@ -6,6 +6,7 @@ import type { Grant } from './grant.ts';
 export const ATTENTION_KINDS = {
   webhook_offline: 'critical',
   log_contradiction: 'critical',
+  checkpoint_refused: 'critical',
   refresh_failed: 'critical',
   credential_rejected: 'critical',
   vault_locked: 'warning',

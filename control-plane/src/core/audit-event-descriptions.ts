@@ -57,6 +57,7 @@ export const AUDIT_EVENT_DESCRIPTIONS: Readonly<Record<AuditEventType, string>> 
   WEBHOOK_UNBOUND: 'The webhook was unbound.',
   WEBHOOK_SECRET_ROTATED: 'The binding secret was rotated.',
   WEBHOOK_LOG_CONTRADICTION: "The webhook's own log does not continue what was seen of it before.",
+  CHECKPOINT_REFUSED: 'The webhook cosigns no further checkpoint of the log; the detail has the reason.',
   LOGIN: 'A person signed in, or a wrong password was given (`denied`, one event a minute with `count`).',
   SESSION_REVOKED: 'A session of a browser or a command line was ended.',
   OAUTH_SESSION_CREATED:

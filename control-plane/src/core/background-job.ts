@@ -9,6 +9,7 @@ export const TASKS = [
   'webhook probes',
   'ended limits',
   'audit shipping',
+  'audit checkpoints',
   'missed uses',
   'key rotation',
   'proxy removals',

@@ -23,7 +23,10 @@ const MAX_ITEMS = 50;
 const MAX_EVENTS = 300;
 
 interface Dependencies {
-  readonly stores: Pick<Stores, 'attention' | 'audit' | 'tokens' | 'vaults' | 'webhookLinks'>;
+  readonly stores: Pick<
+    Stores,
+    'attention' | 'audit' | 'auditCheckpoints' | 'tokens' | 'vaults' | 'webhookLinks'
+  >;
   readonly limiter: Pick<Limiter, 'lockouts'>;
   readonly status: Pick<OnlineStatus, 'offlineForSeconds'>;
   readonly expiringRecords: ExpiringRecords;
@@ -107,6 +110,9 @@ async function ofAccount(
     });
   const { behindSince: since } = await readLogCopy(stores.audit, vaultId, nowMs);
   if (since !== undefined) items.push({ id: 'log_not_delivered', kind: 'log_not_delivered', since, subject });
+  const { refusedAt } = (await stores.auditCheckpoints.find(vaultId, link.webhookId)) ?? {};
+  if (refusedAt !== undefined)
+    items.push({ id: 'checkpoint_refused', kind: 'checkpoint_refused', since: refusedAt, subject });
   return items;
 }
 

@@ -105,28 +105,42 @@ function readResults(body: Record<string, unknown>, sent: number): LogHead {
   const [appended, listed] = storageBatchAnswerSchema.safeParse(body).data?.results ?? [];
   const accepted = storageAnswerSchemas['audit.append'].safeParse(appended);
   const list = headOnlySchema.safeParse(listed);
-  const { code, retryAfter } = refusedSchema.safeParse(appended).data ?? {};
-  if (code === 'RATE_LIMITED')
-    throw new WebhookCallFailed('refused', 'the webhook takes no more events for now', {
-      code,
-      ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
-    });
-  if (!accepted.success || !list.success || accepted.data.accepted !== sent)
-    throw new WebhookCallFailed(
-      'garbage',
-      `the webhook did not take ${sent} events: ${(JSON.stringify(appended) ?? 'no result').slice(0, MAX_QUOTED)}`,
-    );
+  if (
+    refusalCodeOf(appended) === 'RATE_LIMITED' ||
+    !accepted.success ||
+    !list.success ||
+    accepted.data.accepted !== sent
+  )
+    throw failureOf(appended, `the webhook did not take ${sent} events`);
   const { head } = list.data;
   if (!isStorable(head.epoch) || !isStorable(head.hash))
     throw new WebhookCallFailed('garbage', 'the head of the webhook’s log is text that no database stores');
   return head;
 }
 
+/** The code of an operation in a batch that was refused. */
+export const refusalCodeOf = (result: unknown): string | undefined =>
+  refusedSchema.safeParse(result).data?.code;
+
+/** Of an operation in a batch that did not succeed. @param what the webhook did not do */
+export function failureOf(result: unknown, what: string): WebhookCallFailed {
+  const { code, retryAfter } = refusedSchema.safeParse(result).data ?? {};
+  if (code === 'RATE_LIMITED')
+    return new WebhookCallFailed('refused', 'the webhook takes no more events for now', {
+      code,
+      ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
+    });
+  return new WebhookCallFailed(
+    'garbage',
+    `${what}: ${(JSON.stringify(result) ?? 'no result').slice(0, MAX_QUOTED)}`,
+  );
+}
+
 /** A database changes half a surrogate pair, and PostgreSQL rejects NUL: the stored head would differ from the next one. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 /** PROTOCOL.md section 2: a body has up to 1 MiB, of which this leaves room for the members around the events. */
-const MAX_BATCH_BYTES = 1024 * 1024 - 4096;
+export const MAX_BATCH_BYTES = 1024 * 1024 - 4096;
 
 /**
  * The first events, as many as one `audit.append` takes; at least one.

@@ -54,6 +54,20 @@ export async function shipOnce({ clock, runJob }: LinkedService): Promise<void> 
   await runJob('audit shipping');
 }
 
+/** Has the webhook acknowledge an event. */
+async function shipToWebhook({ service, post }: World): Promise<string> {
+  await post('/api/agents', { name: uniqueName('shipped') });
+  const seen = { webhook_id: service.webhook.webhookId };
+  await vi.waitFor(
+    async () => {
+      await shipOnce(service);
+      expect(await service.place.state.rows('SELECT webhook_id FROM webhook_log_heads')).toContainEqual(seen);
+    },
+    { timeout: 15_000 },
+  );
+  return '';
+}
+
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 const containing = (members: object): Record<string, unknown> =>
   expect.objectContaining(members) as Record<string, unknown>;
@@ -501,20 +515,7 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     later: true,
     actor: 'service',
     // A contradiction needs a former head.
-    before: async ({ service, post }) => {
-      await post('/api/agents', { name: 'shipped before' });
-      const seen = { webhook_id: service.webhook.webhookId };
-      await vi.waitFor(
-        async () => {
-          await shipOnce(service);
-          expect(await service.place.state.rows('SELECT webhook_id FROM webhook_log_heads')).toContainEqual(
-            seen,
-          );
-        },
-        { timeout: 15_000 },
-      );
-      return '';
-    },
+    before: shipToWebhook,
     by: ({ service, post }) => {
       service.webhook.head = { epoch: 'another' };
       return post('/api/agents', { name: 'shipped' });
@@ -522,6 +523,30 @@ export const CAUSES: Partial<Record<AuditEventType, Cause>> = {
     says: ({ service }) => ({
       outcome: 'error',
       detail: containing({ webhookId: service.webhook.webhookId, contradiction: 'EPOCH_CHANGED' }),
+    }),
+  },
+  CHECKPOINT_REFUSED: {
+    later: true,
+    actor: 'service',
+    before: shipToWebhook,
+    by: async ({ service, admin }) => {
+      const conflict = { error: 'refused', code: 'CHECKPOINT_CONFLICT', size: 1, hash: 'f'.repeat(64) };
+      service.webhook.capabilities.push('audit-checkpoints');
+      service.webhook.fault = (_path, body) =>
+        body.includes('audit.checkpoint')
+          ? { status: 200, body: JSON.stringify({ results: [conflict] }) }
+          : undefined;
+      const answer = await admin('GET', '/api/webhook');
+      await service.runJob('audit checkpoints');
+      return answer;
+    },
+    after: async ({ service: { webhook } }) => {
+      webhook.fault = undefined;
+      webhook.capabilities.pop();
+    },
+    says: ({ service: { webhook } }) => ({
+      outcome: 'error',
+      detail: containing({ webhookId: webhook.webhookId, reason: 'CHECKPOINT_CONFLICT', webhookSize: 1 }),
     }),
   },
   WEBHOOK_UNBOUND: {

@@ -35,6 +35,7 @@ const MAPPINGS: Readonly<Record<string, Mapping>> = {
   APPROVAL_DENIED: [API_ACTIVITY, 'update'],
   ACCOUNT_EXPORTED: [API_ACTIVITY, 'read'],
   WEBHOOK_LOG_CONTRADICTION: [API_ACTIVITY, 'read'],
+  CHECKPOINT_REFUSED: [API_ACTIVITY, 'update'],
   LOGIN: [AUTHENTICATION, 'logon'],
   SESSION_REVOKED: [AUTHENTICATION, 'logoff'],
   OAUTH_SESSION_CREATED: [AUTHENTICATION, 'logon'],
@@ -97,7 +98,7 @@ export function ocsfRecord(event: ExportedEvent, host: string): Readonly<Record<
   const activityId = activity === undefined ? 0 : activityIdOf(ocsfClass.activities, activity);
   const classUid = ocsfClass.uid;
   const isSuccess = outcome === 'success';
-  const isContradiction = eventType === 'WEBHOOK_LOG_CONTRADICTION';
+  const isContradiction = ['WEBHOOK_LOG_CONTRADICTION', 'CHECKPOINT_REFUSED'].includes(eventType);
   const { requestId, address, userAgent, authenticatedBy } = origin;
   return {
     activity_id: activityId,

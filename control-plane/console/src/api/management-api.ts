@@ -1254,6 +1254,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the last checkpoint of the log that the webhook cosigned */
+        get: operations["getAuditCheckpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit/{seq}": {
         parameters: {
             query?: never;
@@ -2275,7 +2292,7 @@ export interface components {
             /** @description The same as long as it needs attention */
             id: string;
             /** @enum {string} */
-            kind: "webhook_offline" | "log_contradiction" | "refresh_failed" | "credential_rejected" | "vault_locked" | "log_not_delivered" | "lockout" | "credential_expires" | "grant_expires";
+            kind: "webhook_offline" | "log_contradiction" | "checkpoint_refused" | "refresh_failed" | "credential_rejected" | "vault_locked" | "log_not_delivered" | "lockout" | "credential_expires" | "grant_expires";
             /** @enum {string} */
             severity: "critical" | "warning";
             /**
@@ -2609,7 +2626,7 @@ export interface components {
             seq: number;
             id: string;
             /** @enum {string} */
-            eventType: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
+            eventType: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "CHECKPOINT_REFUSED" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
             /**
              * Format: date-time
              * @example 2026-11-20T12:00:00.000Z
@@ -2941,7 +2958,7 @@ export interface components {
             seq: number;
             id: string;
             /** @enum {string} */
-            eventType: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
+            eventType: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "CHECKPOINT_REFUSED" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
             /**
              * Format: date-time
              * @example 2026-11-20T12:00:00.000Z
@@ -2986,6 +3003,20 @@ export interface components {
             seq?: number;
             /** @enum {string} */
             problem?: "missing" | "changed" | "cut" | "added";
+        };
+        AuditCheckpoint: {
+            /** @description Signed note of control plane and webhook */
+            checkpoint: string;
+            /** @description Number of the newest event that it covers */
+            size: number;
+            /**
+             * Format: date-time
+             * @description When the webhook cosigned it
+             * @example 2026-11-20T12:00:00.000Z
+             */
+            at: string;
+            /** @description Verifier keys of the control plane and of the webhook, as the control plane knows it */
+            keys: string[];
         };
     };
     responses: never;
@@ -11886,7 +11917,7 @@ export interface operations {
                 serviceName?: string;
                 proxyId?: string;
                 userId?: string;
-                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
+                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "CHECKPOINT_REFUSED" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
                 outcome?: "success" | "denied" | "rate_limited" | "error";
                 channel?: "rest" | "mcp" | "proxy" | "cli" | "console";
                 /** @description As the events have it, without a range */
@@ -11968,7 +11999,7 @@ export interface operations {
                 serviceName?: string;
                 proxyId?: string;
                 userId?: string;
-                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
+                eventType?: "AGENT_CREDENTIAL_ACCESS" | "PROXY_CREDENTIAL_USE" | "OWNER_CREDENTIAL_ACCESS" | "AGENT_CREATED" | "AGENT_UPDATED" | "AGENT_SUSPENDED" | "AGENT_RESUMED" | "AGENT_DELETED" | "KEY_REVEALED" | "KEY_ROTATED" | "KEY_REVOKED" | "GRANT_CREATED" | "GRANT_RENEWED" | "GRANT_REVOKED" | "GRANT_EXPIRED" | "TOKEN_CREATED" | "TOKEN_UPDATED" | "TOKEN_DELETED" | "TOKEN_STORE_TICKET" | "TOKEN_REFRESHED" | "POLICY_CREATED" | "POLICY_UPDATED" | "POLICY_DELETED" | "POLICY_ATTACHED" | "POLICY_DETACHED" | "APPROVAL_REQUESTED" | "APPROVAL_APPROVED" | "APPROVAL_DENIED" | "PROXY_CREATED" | "PROXY_UPDATED" | "PROXY_DELETED" | "FOLDER_CREATED" | "FOLDER_UPDATED" | "FOLDER_DELETED" | "MEMBER_CREATED" | "MEMBER_UPDATED" | "MEMBER_DELETED" | "PROVIDER_CREATED" | "PROVIDER_UPDATED" | "PROVIDER_DELETED" | "NOTIFICATION_CREATED" | "NOTIFICATION_DELETED" | "ADMIN_KEY_CREATED" | "ADMIN_KEY_UPDATED" | "ADMIN_KEY_DELETED" | "VAULT_LOCKED" | "VAULT_UNLOCKED" | "WEBHOOK_BOUND" | "WEBHOOK_UNBOUND" | "WEBHOOK_SECRET_ROTATED" | "WEBHOOK_LOG_CONTRADICTION" | "CHECKPOINT_REFUSED" | "LOGIN" | "SESSION_REVOKED" | "OAUTH_SESSION_CREATED" | "OAUTH_SESSION_REVOKED" | "ACCOUNT_EXPORTED" | "ACCOUNT_UPDATED";
                 outcome?: "success" | "denied" | "rate_limited" | "error";
                 channel?: "rest" | "mcp" | "proxy" | "cli" | "console";
                 /** @description As the events have it, without a range */
@@ -12058,6 +12089,62 @@ export interface operations {
             };
             /** @description FORBIDDEN */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description INVALID_ARGUMENT */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAuditCheckpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditCheckpoint"];
+                };
+            };
+            /** @description UNAUTHENTICATED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description NOT_FOUND */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -59,6 +59,7 @@ const PHRASES: Readonly<Record<EventType, Phrase>> = {
   WEBHOOK_UNBOUND: ['unbound the webhook'],
   WEBHOOK_SECRET_ROTATED: ['rotated the binding secret of the webhook'],
   WEBHOOK_LOG_CONTRADICTION: ['found that the log of the webhook contradicts itself'],
+  CHECKPOINT_REFUSED: ['was refused a checkpoint of the log by the webhook'],
   LOGIN: ['signed in'],
   SESSION_REVOKED: ['ended a session'],
   OAUTH_SESSION_CREATED: ['opened an MCP session of'],

@@ -28,6 +28,15 @@ export function AttentionText(props: { readonly item: Item; readonly others: num
           The log of the webhook contradicts what was seen of it. <TheEvent item={item} />
         </>
       );
+    case 'checkpoint_refused':
+      return (
+        <>
+          The webhook refuses to cosign the log since <Time at={since} />.{' '}
+          <Link to="/activity" search={{ event: 'CHECKPOINT_REFUSED' }}>
+            Read why
+          </Link>
+        </>
+      );
     case 'log_not_delivered':
       return (
         <>

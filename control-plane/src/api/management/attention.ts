@@ -50,7 +50,7 @@ const seenSchema = z.strictObject({
 export function createAttentionRoutes(
   dependencies: Needs<
     'clock' | 'expiringRecords' | 'limiter' | 'status',
-    'attention' | 'audit' | 'names' | 'tokens' | 'vaults' | 'webhookLinks'
+    'attention' | 'audit' | 'auditCheckpoints' | 'names' | 'tokens' | 'vaults' | 'webhookLinks'
   >,
 ): ManagementRoute[] {
   const { stores, clock } = dependencies;

@@ -3,11 +3,11 @@ import * as z from 'zod';
 import { findEvents } from '../../audit/events-query.ts';
 import { createLogVerification } from '../../audit/verify.ts';
 import type { AuditEvent } from '../../core/audit-event.ts';
-import { invalidArgument, orNotFound } from '../../core/errors.ts';
+import { ApiError, invalidArgument, orNotFound } from '../../core/errors.ts';
 import { auditFilterQuery, toAuditFilter } from './audit-filter.ts';
 import { type AuditEventView, auditEventSchema, auditPageSchema, viewsOf } from './audit-view.ts';
 import type { Needs } from './dependencies.ts';
-import { pageQuery, pageRequest } from './fields.ts';
+import { pageQuery, pageRequest, timeSchema } from './fields.ts';
 import { type ManagementRoute, defineRoute } from './route-definition.ts';
 
 const deliveryQuery = {
@@ -38,6 +38,25 @@ const logVerdictSchema = z
   })
   .meta({ id: 'AuditVerdict' });
 
+const checkpointSchema = z
+  .object({
+    checkpoint: z.string().meta({ description: 'Signed note of control plane and webhook' }),
+    size: z.int().meta({ description: 'Number of the newest event that it covers' }),
+    at: timeSchema.meta({ description: 'When the webhook cosigned it' }),
+    keys: z
+      .array(z.string())
+      .meta({
+        description: 'Verifier keys of the control plane and of the webhook, as the control plane knows it',
+      }),
+  })
+  .meta({ id: 'AuditCheckpoint' });
+
+const noCheckpoint = (): ApiError =>
+  new ApiError(
+    'NOT_FOUND',
+    'There is no checkpoint of the audit log yet. A webhook with the capability audit-checkpoints cosigns one within a minute of the first events: svault webhook status says whether it answers.',
+  );
+
 /**
  * The page of the log that a query asks for.
  *
@@ -57,8 +76,12 @@ export function logPageRequest(query: Parameters<typeof pageRequest>[0]): {
 /** The account's log, newest first, and the proof that it was not changed. */
 export function createAuditRoutes({
   ticketOutcomes,
-  stores: { names, audit: log },
-}: Needs<'ticketOutcomes', 'audit' | 'names'>): ManagementRoute[] {
+  checkpointKeyOf,
+  stores: { names, audit: log, auditCheckpoints, webhookLinks },
+}: Needs<
+  'checkpointKeyOf' | 'ticketOutcomes',
+  'audit' | 'auditCheckpoints' | 'names' | 'webhookLinks'
+>): ManagementRoute[] {
   const verify = createLogVerification(log);
   const shared = { tag: 'Audit', role: 'member' } as const;
   const shown = async (
@@ -98,6 +121,20 @@ export function createAuditRoutes({
       summary: 'Follow the chain of hashes and say where it breaks',
       response: { status: 200, schema: logVerdictSchema },
       handle: ({ actor }) => verify(actor.vaultId),
+    }),
+    defineRoute('GET /api/audit/checkpoint', {
+      ...shared,
+      operation: 'getAuditCheckpoint',
+      summary: 'Read the last checkpoint of the log that the webhook cosigned',
+      errors: ['NOT_FOUND'],
+      response: { status: 200, schema: checkpointSchema },
+      handle: async ({ actor: { vaultId } }) => {
+        const link = await webhookLinks.find(vaultId);
+        const found = link && (await auditCheckpoints.find(vaultId, link.webhookId));
+        const { note: checkpoint, size = 0, signedAt: at, webhookKey } = found ?? {};
+        if (checkpoint === undefined || at === undefined || webhookKey === undefined) throw noCheckpoint();
+        return { checkpoint, size, at, keys: [checkpointKeyOf(vaultId).vkey, webhookKey] };
+      },
     }),
     // Behind the routes whose paths this one would fit.
     defineRoute('GET /api/audit/{seq}', {

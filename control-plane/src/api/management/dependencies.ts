@@ -14,6 +14,7 @@ import type { ExplainingEvaluator } from '../../policies/evaluate.ts';
 import type { TokenRefresh } from '../../refresh/refresh-result.ts';
 import type { SignInMethods } from '../../sign-in/methods.ts';
 import type { WebhookBinder } from '../../webhook/binding.ts';
+import type { CheckpointKeys } from '../../webhook/checkpoint-key.ts';
 import type { ExpiringRecords } from '../../webhook/expiring-records.ts';
 import type { KeyRotation } from '../../webhook/key-rotation.ts';
 import type { OnlineStatus } from '../../webhook/outages.ts';
@@ -51,6 +52,7 @@ export interface ManagementDependencies {
   readonly webhook: WebhookClient;
   readonly status: OnlineStatus;
   readonly binder: WebhookBinder;
+  readonly checkpointKeyOf: CheckpointKeys;
   readonly rotation: KeyRotation;
   readonly records: WebhookRecords;
   readonly expiringRecords: ExpiringRecords;
