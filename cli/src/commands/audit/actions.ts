@@ -240,8 +240,10 @@ export const verifyLog: Run<[file: string | undefined], FileOptions> = async (
   options,
 ) => {
   if (file !== undefined) return (await import('./verify-file.ts')).verifyFile(invocation, file, options);
-  if (options.head !== undefined || options.previous !== undefined)
-    throw usage('--head and --previous are for an exported file: svault audit verify FILE');
+  if (Object.keys(options).length > 0)
+    throw usage(
+      '--checkpoint, --head, --key and --previous are for an exported file: svault audit verify FILE',
+    );
   const client = await apiClient(invocation);
   const verdict = await client.read('/api/audit/verify', verdictSchema);
   const { intact, events = 0, head, seq, problem = 'changed' } = verdict;
@@ -255,7 +257,11 @@ export const verifyLog: Run<[file: string | undefined], FileOptions> = async (
   say(invocation, `the log is intact: ${events} events${end}`);
 };
 
-/** `audit export`, which the other commands start without. */
+/** `audit checkpoint`, which the other commands start without. */
+export const showCheckpoint: Run<[], { readonly keys?: boolean }> = async (invocation, _none, options) =>
+  (await import('./checkpoint.ts')).showCheckpoint(invocation, options);
+
+/** `audit export`, in the same way. */
 export const exportLog: Run<[], ExportOptions> = async (...given) => {
   const { exportLog: run } = await import('./export-log.ts');
   return run(...given);

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Action, nounCommand } from '../declare.ts';
+import { type Action, collect, nounCommand } from '../declare.ts';
 
 /** How an export is written. */
 export const EXPORT_FORMATS = ['jsonl', 'ocsf', 'otlp', 'syslog'] as const;
@@ -80,14 +80,26 @@ export const auditCommand = (action: Action): Command =>
         options: [
           ['--head <hash>', 'the hash that the last event of the file must have'],
           ['--previous <hash>', 'the hash before the first event of the file: the last of the file before'],
+          ['--checkpoint <file>', 'a checkpoint that the file must agree with; needs --key'],
+          new Option(
+            '--key <vkey>',
+            'a key that must have signed the checkpoint, as svault-run webhook audit checkpoint shows it; may be repeated',
+          ).argParser(collect),
         ],
         examples: [
           'svault audit verify',
           'svault audit verify --json | jq .head    # to keep elsewhere, and compare',
           'svault audit verify || svault webhook status',
           'svault audit verify audit.jsonl',
+          'svault audit verify audit.jsonl --checkpoint checkpoint.txt --key "$WEBHOOK_KEY"',
         ],
         run: 'verifyLog',
+      },
+      checkpoint: {
+        says: 'print the last checkpoint of the log, a note that the control plane and the webhook signed',
+        options: [['--keys', 'print the keys by which they signed it, as the control plane knows them']],
+        examples: ['svault audit checkpoint > checkpoint.txt', 'svault audit checkpoint --keys'],
+        run: 'showCheckpoint',
       },
       compare: {
         says: 'hold the log against the webhook’s copy and name the first difference; exit 8 where there is one',

@@ -5,10 +5,13 @@ import type { Invocation } from '../../invocation.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { say } from '../../output/say.ts';
 import { systemReason } from '../../system-reason.ts';
+import { checkpointCheck } from './checkpoint.ts';
 import { createEventChain } from './event-chain.ts';
 import { type ExportedEvent, differs, eventIn, linesOf } from './event-lines.ts';
 
 export interface FileOptions {
+  readonly checkpoint?: string;
+  readonly key?: readonly string[];
   readonly head?: string;
   readonly previous?: string;
 }
@@ -35,10 +38,12 @@ const HASH = /^[0-9a-f]{64}$/;
 export async function verifyFile(
   invocation: Invocation,
   path: string,
-  { head: wanted, previous }: FileOptions,
+  { head: wanted, previous, checkpoint, key = [] }: FileOptions,
 ): Promise<void> {
   for (const hash of [wanted, previous])
     if (hash !== undefined && !HASH.test(hash)) throw usage(`“${hash}” is not a hash: 64 hex digits`);
+  if (checkpoint === undefined && key.length > 0) throw usage('--key is for --checkpoint');
+  const signed = checkpoint === undefined ? undefined : await checkpointCheck(checkpoint, key);
   const chain = createEventChain();
   let first: ExportedEvent | undefined;
   let repeated = 0;
@@ -48,6 +53,7 @@ export async function verifyFile(
     const isFirst = first === undefined;
     first ??= { ...event, previousHash: event.previousHash ?? previous };
     if (!chain.take(isFirst ? first : event)) repeated += 1;
+    signed?.take(event);
   }
   const head = chain.head();
   if (first === undefined || head === undefined) throw differs(`${path} has no event`);
@@ -55,7 +61,10 @@ export async function verifyFile(
     throw differs(
       `the last event, number ${head.seq}, has not the hash that --head says: events were cut off or added`,
     );
+  signed?.end();
   report(invocation, first, head, repeated);
+  if (signed !== undefined)
+    say(invocation, `event ${signed.size} is the one of the checkpoint of ${signed.origin}`);
 }
 
 function report(invocation: Invocation, first: ExportedEvent, head: ChainHead, repeated: number): void {
