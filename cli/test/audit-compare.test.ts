@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { type ChainedEvent, CHAIN_START } from '@svault/shared/audit-chain';
 import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
-import { ROOT, run } from '@svault/test-kit/run-program';
+import { webhookSubcommand } from '@svault/test-kit/webhook-subcommand';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PairAndPeople, pairAndPeople } from './pair-and-people.ts';
 import { databaseOf, exportedEvents, writeLog } from './written-log.ts';
@@ -15,22 +15,7 @@ let copy: string;
 /** The log as it was written. */
 let events: ChainedEvent[];
 
-/** Runs the webhook's program on its machine, as `svault-run webhook` does. */
-async function webhook(...args: readonly string[]): Promise<string> {
-  const { dir, webhookUrl, masterKeys } = people.pair;
-  const { code, stdout, stderr } = await run([process.execPath, join(ROOT, 'webhook/src/main.ts'), ...args], {
-    env: {
-      SV_WEBHOOK_URL: webhookUrl,
-      SV_WEBHOOK_LISTEN: '127.0.0.1:0',
-      SV_WEBHOOK_DATA_DIR: join(dir, 'webhook'),
-      SV_WEBHOOK_MASTER_KEY: masterKeys.webhook,
-      SV_WEBHOOK_SERVICE_URL: 'http://127.0.0.1:1',
-    },
-  });
-  expect([args, code, stderr]).toEqual([args, 0, '']);
-  return stdout;
-}
-
+const webhook = (...args: readonly string[]) => webhookSubcommand(people.pair, ...args);
 const ship = () => jobs.run('audit shipping');
 const cause = async (times = 1): Promise<void> => {
   for (let at = 0; at < times; at += 1)

@@ -4,7 +4,7 @@ import { silentLogger } from '@svault/server-kit/logger';
 import { type Id, Secret } from '@svault/shared';
 import { eventHash, isSignedBy, readCheckpoint } from '@svault/shared/audit-chain';
 import { jobsByHand } from '@svault/test-kit/jobs-by-hand';
-import { ROOT, run } from '@svault/test-kit/run-program';
+import { webhookSubcommand } from '@svault/test-kit/webhook-subcommand';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { databaseSetting } from '../../src/config/database-setting.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
@@ -73,21 +73,7 @@ const refusal = (count: number): Promise<void> =>
     await pass();
     return (await reports()).length === count;
   });
-/** Runs the webhook's program on its machine. */
-async function webhook(...args: readonly string[]): Promise<string> {
-  const { dir, webhookUrl, masterKeys } = service.pair;
-  const { code, stdout, stderr } = await run([process.execPath, join(ROOT, 'webhook/src/main.ts'), ...args], {
-    env: {
-      SV_WEBHOOK_URL: webhookUrl,
-      SV_WEBHOOK_LISTEN: '127.0.0.1:0',
-      SV_WEBHOOK_DATA_DIR: join(dir, 'webhook'),
-      SV_WEBHOOK_MASTER_KEY: masterKeys.webhook,
-      SV_WEBHOOK_SERVICE_URL: 'http://127.0.0.1:1',
-    },
-  });
-  expect([args, code, stderr]).toEqual([args, 0, '']);
-  return stdout;
-}
+const webhook = (...args: readonly string[]) => webhookSubcommand(service.pair, ...args);
 
 test('a growing log is cosigned over several pages and an outage, and both programs have the same note', async () => {
   expect(await checkpoint()).toMatchObject({ status: 404 });
