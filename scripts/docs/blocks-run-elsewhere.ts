@@ -53,6 +53,11 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     why: CONTAINERS,
   },
   { page: 'docs/operate/upgrades.md', begins: 'docker compose', why: CONTAINERS },
+  {
+    page: 'docs/operate/audit-log.md',
+    begins: './svault audit checkpoint',
+    why: 'there is a checkpoint after a minute: cli/test/audit-checkpoint.test.ts moves the clock, and runs these commands',
+  },
   { page: 'docs/deploy/postgresql.md', why: POSTGRES },
   { page: 'docs/deploy/one-machine.md', why: ONE_MACHINE },
   { page: 'docs/operate/backup-and-restore.md', begins: 'now=', why: ONE_MACHINE },
