@@ -141,6 +141,7 @@ audit list
 audit show 1
 audit export
 audit verify
+4 audit checkpoint
 limits list
 limits usage --agent ci
 limits

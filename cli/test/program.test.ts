@@ -57,6 +57,7 @@ const TABLE = [
     'audit show',
     'audit export',
     'audit verify',
+    'audit checkpoint',
     'audit compare',
     'limits list|ls',
     'limits usage',

@@ -21,8 +21,6 @@ const PASSES_PER_QUESTION = 60;
 const MAX_PAUSE_MS = 10 * 60_000;
 
 /** Has the webhooks cosign the logs of their accounts, each up to the last event that it has acknowledged. */
-export type Checkpointing = ReturnType<typeof createCheckpointing>;
-
 export function createCheckpointing(options: {
   readonly stores: Pick<Stores, 'audit' | 'auditCheckpoints' | 'webhookLinks'>;
   readonly unitOfWork: UnitOfWork;

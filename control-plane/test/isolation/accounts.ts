@@ -216,6 +216,12 @@ async function openAccount(
     cliRequest: async () => (await post('/api/cli/login/begin', { codeChallenge: CODE_CHALLENGE })).requestId,
   };
   await post('/api/webhook/bind', webhook.offer());
+  // As one that the webhook cosigned.
+  await service.place.state.run(
+    `INSERT INTO audit_checkpoints (vault_id, webhook_id, size, note, webhook_key, signed_at)
+     SELECT vault_id, webhook_id, 1, 'note ${canary()}', 'key ${canary()}', bound_at FROM webhook_links
+     WHERE webhook_id = '${webhook.webhookId}'`,
+  );
   return {
     email,
     call,

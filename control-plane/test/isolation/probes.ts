@@ -160,6 +160,7 @@ export const PROBES: Readonly<Record<string, Probe | readonly Probe[]>> = {
     { says: { 'query.order': 'asc', 'query.after': 0 } },
   ],
   verifyAuditLog: NOTHING,
+  getAuditCheckpoint: NOTHING,
   getAuditEvent: { says: { 'path.seq': 1 }, silent: ['query.delivery'] },
   // A number is a position in one's own log.
   streamAuditEvents: { says: { 'query.after': 0 } },

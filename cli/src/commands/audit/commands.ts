@@ -98,7 +98,11 @@ export const auditCommand = (action: Action): Command =>
       checkpoint: {
         says: 'print the last checkpoint of the log, a note that the control plane and the webhook signed',
         options: [['--keys', 'print the keys by which they signed it, as the control plane knows them']],
-        examples: ['svault audit checkpoint > checkpoint.txt', 'svault audit checkpoint --keys'],
+        examples: [
+          'svault audit checkpoint > checkpoint.txt',
+          'svault audit checkpoint --keys',
+          'svault audit checkpoint --json | jq .size    # the newest event that it covers',
+        ],
         run: 'showCheckpoint',
       },
       compare: {
