@@ -114,10 +114,11 @@ export function startJobs(context: Context, startJob: StartJob = startByTimer): 
       refreshScheduler.stop(),
       prober.stop(),
       notifications.stop(),
+      checkpointing.stop(),
       ...jobs.map((job) => job.stop()),
     ]);
     await Promise.race([ended, delay(STOP_WITHIN_MS, undefined, { ref: false })]);
-    await Promise.all([shipper.stop(), checkpointing.stop()]);
+    await shipper.stop();
   };
   let ending: Promise<void> | undefined;
   return {

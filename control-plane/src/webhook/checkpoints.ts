@@ -50,6 +50,7 @@ export function createCheckpointing(options: {
     const previous = (await hashAt(vaultId, chain, from)) ?? CHAIN_START;
     const limit = Math.min(EVENTS_PER_PAGE, chain.shippedSeq - from);
     const events = limit === 0 ? [] : cutPage(await log.after(vaultId, from, limit));
+    if (events.length === 0 && limit > 0) throw new Error(`the audit log ends before event ${from + 1}`);
     const { seq, hash } = events.at(-1) ?? { seq: from, hash: previous };
     return { previous, events, head: { seq, hash } };
   };

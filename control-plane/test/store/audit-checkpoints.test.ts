@@ -137,6 +137,19 @@ describe('a log that a webhook cosigns', () => {
     expect([await stored(), await reports()]).toEqual([expect.objectContaining({ size: 600 }), []]);
   });
 
+  it('is not cosigned where its events are gone, and is asked about nothing', async () => {
+    await ship(20);
+    await pass();
+    await ship(5);
+    await database.kysely
+      .deleteFrom('audit_events')
+      .where('vault_id', '=', vaultId)
+      .where('seq', '>', 20)
+      .execute();
+    await pass();
+    expect([asked.length, (await stored())?.size]).toEqual([1, 20]);
+  });
+
   it('goes on behind the checkpoint of a webhook that was restored from a backup', async () => {
     await ship(20);
     await pass();
