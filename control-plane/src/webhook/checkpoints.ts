@@ -82,7 +82,8 @@ export function createCheckpointing(options: {
     const chain = await log.chainOf(vaultId);
     let former = await checkpoints.find(vaultId, webhookId);
     let from = beginOf(former, chain);
-    const refused = new Map<string, Readonly<Record<string, string | number>>>();
+    const refused = new Set<string>();
+    let conflict = {};
     while (!signal.aborted) {
       const page = await pageFrom(vaultId, chain, from);
       const { head } = page;
@@ -106,13 +107,13 @@ export function createCheckpointing(options: {
         await seen.note();
         if (!seen.link.capabilities.includes(CAPABILITY)) return;
       }
-      const isRepeated = refused.has(code);
-      refused.set(code, known === undefined ? {} : { webhookSize: known.seq, webhookHash: known.hash });
-      const next = isRepeated ? undefined : await placeAfter(code, known);
-      if (next === undefined) {
-        const conflict = refused.get('CHECKPOINT_CONFLICT');
-        return report(link, head, conflict === undefined ? code : 'CHECKPOINT_CONFLICT', conflict ?? {});
-      }
+      if (known !== undefined) conflict = { webhookSize: known.seq, webhookHash: known.hash };
+      const next = await placeAfter(code, known);
+      if (next === undefined) return report(link, head, code, conflict);
+      // The log has what the webhook cosigned: only the events after it are refused.
+      if (refused.has(code))
+        return report(link, head, refused.has('INVALID_REQUEST') ? 'INVALID_REQUEST' : code, conflict);
+      refused.add(code);
       from = next;
     }
 

@@ -186,7 +186,9 @@ test('a webhook that was put back to an earlier day cosigns on where it lacks no
   await write(1);
   await ship();
   await refusal(1);
-  expect(await reports()).toMatchObject([{ detail: { reason: 'CHECKPOINT_CONFLICT' } }]);
+  expect(await reports()).toMatchObject([
+    { detail: { reason: 'INVALID_REQUEST', webhookSize: expect.any(Number) as number } },
+  ]);
   await webhook('audit', 'reset-checkpoints');
   await cosign();
 });
