@@ -50,8 +50,7 @@ const COPIED = [
 export function readCheckpointRequest(request: CheckpointRequest, log: CheckpointLog): ReadCheckpoint {
   const { checkpoint: note, key: logKey, previous } = request;
   const { origin, size, hash } = verifiedNote(note, logKey);
-  if (origin !== log.origin)
-    throw invalid(`${origin} is not the log of the bound control plane and account`);
+  if (origin !== log.origin) throw invalid(`${origin} is not the log of the bound control plane and account`);
   const before = { seq: size - request.events.length, hash: previous };
   if (before.seq < 0) throw invalid('there are more events than the checkpoint covers');
   if (before.seq === 0 && previous !== CHAIN_START) throw invalid('before the first event the hash is zeros');

@@ -43,11 +43,9 @@ const checkpointSchema = z
     checkpoint: z.string().meta({ description: 'Signed note of control plane and webhook' }),
     size: z.int().meta({ description: 'Number of the newest event that it covers' }),
     at: timeSchema.meta({ description: 'When the webhook cosigned it' }),
-    keys: z
-      .array(z.string())
-      .meta({
-        description: 'Verifier keys of the control plane and of the webhook, as the control plane knows it',
-      }),
+    keys: z.array(z.string()).meta({
+      description: 'Verifier keys of the control plane and of the webhook, as the control plane knows it',
+    }),
   })
   .meta({ id: 'AuditCheckpoint' });
 
