@@ -48,7 +48,8 @@ const REQUIRE =
  */
 export async function buildProgram(name: ProgramFolder, into: string): Promise<readonly string[]> {
   mkdirSync(into, { recursive: true });
-  const work = mkdtempSync(join(into, '.building-'));
+  removeInterrupted(into);
+  const work = mkdtempSync(join(into, `${BUILDING}${process.pid}-`));
   try {
     const common = { external: INSTALLED, target: 'node24', outdir: work } as const;
     const folder = join(ROOT, name);
@@ -79,8 +80,31 @@ export async function buildProgram(name: ProgramFolder, into: string): Promise<r
   }
 }
 
-/** Copies the packages that a built program finds installed, with all that they depend on, so that its folder runs anywhere. */
+/** How the folder of a build that is going on begins; the id of its process follows. */
+const BUILDING = '.building-';
+
+/** Removes what builds left whose process has ended. */
+function removeInterrupted(into: string): void {
+  for (const folder of globSync(`${BUILDING}*`, { cwd: into }))
+    if (!isRunning(Number(folder.slice(BUILDING.length).split('-')[0])))
+      rmSync(join(into, folder), { recursive: true, force: true });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * Copies the packages that a built program finds installed, with all that they depend on, so that its folder runs anywhere. Those of
+ * an earlier build go.
+ */
 export function copyInstalled(into: string): void {
+  rmSync(join(into, 'node_modules'), { recursive: true, force: true });
   for (const folder of installedFolders(INSTALLED, ROOT)) {
     const path = relative(ROOT, folder);
     // What lies inside another package comes along with that.
