@@ -16,7 +16,12 @@ COPY compose/images/remove-unused.sh ./
 COPY shared/src shared/src
 COPY server-kit/src server-kit/src
 COPY control-plane/src control-plane/src
-RUN node scripts/build-programs.ts control-plane /program && sh remove-unused.sh /program
+COPY LICENSE ./
+# The modes of a checkout are its umask's; the image has none of them.
+RUN node scripts/build-programs.ts control-plane /image/control-plane/dist \
+  && sh remove-unused.sh /image/control-plane/dist \
+  && install -m 644 control-plane/package.json /image/control-plane \
+  && install -m 644 LICENSE /image
 
 FROM node:24-bookworm-slim AS console
 WORKDIR /svault
@@ -35,15 +40,13 @@ FROM node:24-bookworm-slim
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* /home/node \
   && chmod go-w /var/tmp /run/lock \
   && mkdir -m 1777 /var/lib/svault
-COPY LICENSE /svault/
-COPY control-plane/package.json /svault/control-plane/
-COPY --from=built /program /svault/control-plane/dist
+COPY --from=built /image /svault
 COPY --from=console /svault/control-plane/console/dist/site /svault/control-plane/console/dist/site
 # What Node compiles of the program is kept for each start, which takes it two thirds of the time. It is for the user node;
-# any other one does without.
+# any other one does without. It is the same in each build where V8 compiles predictably.
 ENV NODE_COMPILE_CACHE=/svault/compiled
 RUN install -d -o node /svault/compiled \
-  && setpriv --reuid node --regid node --clear-groups node /svault/control-plane/dist/main.js --help > /dev/null \
+  && setpriv --reuid node --regid node --clear-groups node --predictable /svault/control-plane/dist/main.js --help > /dev/null \
   && chown -R root:root /svault/compiled && chmod -R a+rX,a-w /svault/compiled
 ENV NODE_ENV=production \
   SV_LISTEN=0.0.0.0:8080

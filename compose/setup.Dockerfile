@@ -8,8 +8,11 @@ COPY shared/package.json shared/
 COPY compose/package.json compose/
 # No script of a package runs: what is native comes ready-made inside the packages.
 RUN npm ci --workspace compose --omit=dev --ignore-scripts --no-audit --no-fund
-COPY compose/images/remove-unused.sh ./
-RUN sh remove-unused.sh /svault && rm remove-unused.sh
+COPY compose/images/remove-unused.sh LICENSE ./
+COPY shared/src shared/src
+COPY compose/src compose/src
+# The modes and times of a checkout are its umask's and its age's; the image has none of them.
+RUN sh remove-unused.sh /svault && rm remove-unused.sh && chmod -R u=rwX,go=rX . && find . -exec touch -h {} +
 
 FROM node:24-bookworm-slim AS built
 WORKDIR /svault
@@ -31,7 +34,7 @@ COPY webhook/src webhook/src
 RUN for each in control-plane webhook; do \
     node scripts/build-programs.ts $each /programs/$each/dist \
       && sh remove-unused.sh /programs/$each/dist \
-      && cp $each/package.json /programs/$each \
+      && install -m 644 $each/package.json /programs/$each \
       && cp -r /programs/$each/dist/node_modules /programs \
       && rm -r /programs/$each/dist/node_modules || exit; \
   done
@@ -42,9 +45,6 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /us
   && for each in control-plane webhook; do install -d -m 700 -o node -g node /keys/$each; done
 COPY --from=modules /svault /svault
 COPY --from=built /programs /svault
-COPY LICENSE /svault/
-COPY shared/src /svault/shared/src
-COPY compose/src /svault/compose/src
 ENV NODE_ENV=production
 WORKDIR /tmp
 USER node

@@ -16,21 +16,24 @@ COPY compose/images/remove-unused.sh ./
 COPY shared/src shared/src
 COPY server-kit/src server-kit/src
 COPY webhook/src webhook/src
-RUN node scripts/build-programs.ts webhook /program && sh remove-unused.sh /program
+COPY LICENSE ./
+# The modes of a checkout are its umask's; the image has none of them.
+RUN node scripts/build-programs.ts webhook /image/webhook/dist \
+  && sh remove-unused.sh /image/webhook/dist \
+  && install -m 644 webhook/package.json /image/webhook \
+  && install -m 644 LICENSE /image
 
 FROM node:24-bookworm-slim
 # The program needs node alone. What is left of a package manager would help an intruder only.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* /home/node \
   && chmod go-w /var/tmp /run/lock \
   && mkdir -m 1777 /var/lib/svault
-COPY LICENSE /svault/
-COPY webhook/package.json /svault/webhook/
-COPY --from=built /program /svault/webhook/dist
+COPY --from=built /image /svault
 # What Node compiles of the program is kept for each start, which takes it two thirds of the time. It is for the user node;
-# any other one does without.
+# any other one does without. It is the same in each build where V8 compiles predictably.
 ENV NODE_COMPILE_CACHE=/svault/compiled
 RUN install -d -o node /svault/compiled \
-  && setpriv --reuid node --regid node --clear-groups node /svault/webhook/dist/main.js --help > /dev/null \
+  && setpriv --reuid node --regid node --clear-groups node --predictable /svault/webhook/dist/main.js --help > /dev/null \
   && chown -R root:root /svault/compiled && chmod -R a+rX,a-w /svault/compiled
 ENV NODE_ENV=production \
   SV_WEBHOOK_LISTEN=0.0.0.0:8090 \
