@@ -6,8 +6,7 @@ import { reporters } from './vitest.config.ts';
 export default defineConfig({
   test: {
     name: 'containers',
-    root: './compose',
-    include: ['test/containers/**/*.container.test.ts'],
+    include: ['{compose/test/containers,scripts/release}/**/*.container.test.ts'],
     globalSetup: fileURLToPath(new URL('compose/test/containers/engine/global-images.ts', import.meta.url)),
     maxWorkers: 1,
     testTimeout: 180_000,

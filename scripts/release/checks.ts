@@ -7,13 +7,16 @@ import { ROOT } from '../packing/pack.ts';
 export const git = (...args: readonly string[]): string =>
   execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trimEnd();
 
+/** The folders with a manifest, relative to the root, which is first. */
+export function workspaceFolders(): readonly string[] {
+  const { workspaces } = JSON.parse(read('package.json')) as { workspaces: readonly string[] };
+  return ['.', ...workspaces];
+}
+
 /** What keeps this checkout from being released, one line each. @param version that is to be released */
 export function checkoutProblems(version: string): readonly string[] {
   const changed = git('status', '--porcelain');
-  const { workspaces } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    workspaces: readonly string[];
-  };
-  const manifests = ['.', ...workspaces].map((folder) => join(folder, 'package.json'));
+  const manifests = workspaceFolders().map((folder) => join(folder, 'package.json'));
   const versions = [
     ...manifests.map((path) => ({ path, found: (JSON.parse(read(path)) as { version: string }).version })),
     { path: PYTHON, found: /^__version__ = "(?<version>[^"]+)"$/m.exec(read(PYTHON))?.groups?.['version'] },

@@ -1,14 +1,16 @@
 /**
  * `npm run release -- --dry-run [--out FOLDER] [--without-single-files] [--builder-id URI]`: builds what a release of this commit has, twice
- * in two folders, compares both, and writes one with bills of materials, checksums and provenance into FOLDER. Publishes nothing.
+ * in two folders, compares both, and writes one with bills of materials, checksums and provenance into FOLDER. Publishes nothing. Images
+ * are built and compared too, where a container engine answers.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readManifest, ROOT } from '../packing/pack.ts';
-import { checkoutProblems, git } from './checks.ts';
+import { checkoutProblems, git, workspaceFolders } from './checks.ts';
 import { checksumLines, checksumsOf, differences, sha256Of } from './checksums.ts';
+import { differencesOfBuilds, engineProblem } from './images.ts';
 import { nextSteps } from './next-steps.ts';
 import { provenanceOf } from './provenance.ts';
 
@@ -32,14 +34,23 @@ const out = resolve(values.out);
 mkdirSync(dirname(out), { recursive: true });
 const work = mkdtempSync(join(dirname(out), '.release-'));
 try {
-  const [first, second] = [build('one'), build('another-folder')];
+  const checkouts = [checkOut('one'), checkOut('another-folder')] as const;
+  const [first, second] = [build(checkouts[0]), build(checkouts[1])];
   const checksums = checksumsOf(first);
   const differing = differences(checksums, checksumsOf(second));
   if (differing.length > 0) throw new Error(`two builds differ in ${differing.join(', ')}`);
+  const withoutEngine = engineProblem();
+  const inImages = withoutEngine === undefined ? compareImages(checkouts) : [];
+  if (inImages.length > 0) throw new Error(`two builds differ:\n${inImages.join('\n')}`);
   describe(first, checksums);
   rmSync(out, { recursive: true, force: true });
   renameSync(first, out);
   console.log(`Two builds of ${version} are the same: ${checksums.size} files in ${out}`);
+  console.log(
+    withoutEngine === undefined
+      ? 'Two builds of each image are the same on the same base image, but for times that the pipeline writes anew'
+      : `Images were not compared, since no container engine answers (${withoutEngine}). Start Docker, or set DOCKER_HOST, and run it again.`,
+  );
   console.log(nextSteps(version, out, [...checksums.keys()]));
 } finally {
   rmSync(work, { recursive: true, force: true });
@@ -51,17 +62,31 @@ function stop(lines: readonly string[]): never {
   process.exit(1);
 }
 
-/** Builds the commit in a folder that has nothing else. @returns where the artefacts are */
-function build(name: string): string {
-  const [checkout, built] = [join(work, name), join(work, `${name}.built`)];
+/** The commit in a folder that has nothing else, with what is installed. @returns the folder */
+function checkOut(name: string): string {
+  const checkout = join(work, name);
   mkdirSync(checkout);
   const archive = join(work, 'source.tar');
   git('archive', '--output', archive, 'HEAD');
   execFileSync('tar', ['-xf', archive, '-C', checkout]);
-  for (const modules of ['.', 'cli', 'control-plane', 'webhook']) copyModules(modules, checkout);
+  for (const folder of workspaceFolders())
+    if (existsSync(join(ROOT, folder, 'node_modules'))) copyModules(folder, checkout);
+  return checkout;
+}
+
+/** @returns where the artefacts are */
+function build(checkout: string): string {
+  const built = `${checkout}.built`;
   const options = values['without-single-files'] ? ['--without-single-files'] : [];
   execFileSync('node', ['scripts/release/build.ts', built, ...options], { cwd: checkout, stdio: 'inherit' });
   return built;
+}
+
+/** Builds images from both checkouts, one after the other. @returns where they differ */
+function compareImages(checkouts: readonly [string, string]): readonly string[] {
+  const folder = join(work, 'images');
+  mkdirSync(folder);
+  return differencesOfBuilds(checkouts, { newest: Number(git('log', '-1', '--format=%ct')), work: folder });
 }
 
 /** By hard links where the file system can: builds replace files of node_modules and change none. */
