@@ -78,7 +78,8 @@ export const isCredentialRequest = ({
 
 /**
  * Events of uses, sign-ins, reads and of what no decision about an access reads: folders, providers, notifications, admin keys,
- * members who come, browser sessions and metadata of tokens.
+ * members who come, browser sessions and metadata of tokens; and of agents, grants and proxies that are new: what was allowed
+ * without them is allowed with them.
  */
 const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventType>([
   'AGENT_CREDENTIAL_ACCESS',
@@ -93,6 +94,9 @@ const EVENTS_WITHOUT_CHANGE: ReadonlySet<AuditEventType> = new Set<AuditEventTyp
   'LOGIN',
   'OAUTH_SESSION_CREATED',
   'ACCOUNT_EXPORTED',
+  'AGENT_CREATED',
+  'GRANT_CREATED',
+  'PROXY_CREATED',
   'FOLDER_CREATED',
   'FOLDER_UPDATED',
   'FOLDER_DELETED',

@@ -50,6 +50,14 @@ it.each(AUDIT_EVENT_TYPES)(
   },
 );
 
+it.each(['AGENT_CREATED', 'GRANT_CREATED', 'PROXY_CREATED'] as const)(
+  'an access that was decided before %s is written: what is new takes nothing from it',
+  async (type) => {
+    await append(stored, type, type);
+    expect(await write(stored.onlyIf)).toBe(true);
+  },
+);
+
 it('a change among events that report none is a change', async () => {
   await append(stored, 'LOGIN', 'AGENT_SUSPENDED', 'LOGIN');
   expect(await write(stored.onlyIf)).toBe(false);
