@@ -44,6 +44,20 @@ test('a redirect is followed with its query, and both answers are one request', 
   expect(asked).toEqual(Array.from({ length: answered }, (_, index) => `/v1/credential?ticket=${index}`));
 });
 
+test('answers of another status are counted by their code, where that is asked for', async () => {
+  let asked = 0;
+  const url = await serve((_req, res) => {
+    asked += 1;
+    if (asked % 2 === 0) res.writeHead(503);
+    res.end(JSON.stringify(asked % 2 === 0 ? { code: 'UNAVAILABLE' } : {}));
+  });
+  const denied = new Map<string, number>();
+  const source = inTurn([requestBytes(url, '/')]);
+  const load = { url, expectedStatus: 200, denied, source, connections: 1, seconds: 0.05 };
+  const { answered } = await runLoad(load);
+  expect([...denied]).toEqual([['503 UNAVAILABLE', Math.floor(answered / 2)]]);
+});
+
 test('another status than the expected one ends the run with an error', async () => {
   const url = await serve((_req, res) => void res.writeHead(503).end());
   const source = inTurn([requestBytes(url, '/')]);

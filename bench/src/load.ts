@@ -6,7 +6,7 @@ import { type RequestSource, requestBytes } from './requests.ts';
 export interface LoadTarget {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
-  /** The only status that counts; another one ends the run. */
+  /** The only status that counts; another one ends the run, unless it is counted in `denied`. */
   readonly expectedStatus: number;
 }
 
@@ -22,6 +22,8 @@ interface Load extends LoadTarget, LoadShape {
   readonly source: RequestSource;
   readonly connections: number;
   readonly seconds: number;
+  /** Counts answers of another status by their code. */
+  readonly denied?: Map<string, number>;
 }
 
 export interface LoadResult {
@@ -46,7 +48,7 @@ const PACE_MS = 1;
  * are not decoded, so that one core of load can keep one core of any of the servers busy.
  *
  * At a fixed rate each request that was due is answered and counted, however late.
- * @throws Error when an answer has another status, or a connection breaks
+ * @throws Error when an answer has another status that nothing counts, or a connection breaks
  */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const latencies: number[] = [];
@@ -81,11 +83,20 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     else send(connection, now);
   };
 
-  const open = async ({ url, expectedStatus }: LoadTarget, onReply: (head: string) => void) => {
+  const open = async (
+    { url, expectedStatus }: LoadTarget,
+    onReply: (head: string) => void,
+    onDenied: () => void,
+  ) => {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    const read = createReplyReader((status, head) => {
+    const read = createReplyReader((status, head, body) => {
       if (status === expectedStatus) return onReply(head);
+      if (load.denied !== undefined) {
+        const code = `${status} ${/"code":"(\w+)"/.exec(body.toString('latin1'))?.[1] ?? ''}`;
+        load.denied.set(code, (load.denied.get(code) ?? 0) + 1);
+        return onDenied();
+      }
       over = true;
       finished.reject(new Error(`${url} answered ${status} instead of ${expectedStatus}`));
     });
@@ -101,8 +112,8 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     const answer = (): void => onAnswered(connection);
     const follow = (head: string): void =>
       void connection.sockets[1]?.write(requestBytes(redirectsTo?.url ?? '', locationOf(head)));
-    connection.sockets.push(await open(load, redirectsTo === undefined ? answer : follow));
-    if (redirectsTo !== undefined) connection.sockets.push(await open(redirectsTo, answer));
+    connection.sockets.push(await open(load, redirectsTo === undefined ? answer : follow, answer));
+    if (redirectsTo !== undefined) connection.sockets.push(await open(redirectsTo, answer, answer));
     return connection;
   };
 

@@ -6,6 +6,8 @@ import { freePort } from '@svault/compose/free-port';
 /** A Redis of a test's own: on loopback, in memory only. */
 export interface RedisServer {
   readonly url: string;
+  /** Of its process; another one after a start. */
+  pid(): number;
   /** SIGSTOP: it keeps its connections and answers nothing. */
   pause(): void;
   resume(): void;
@@ -34,6 +36,10 @@ export async function startRedis(): Promise<RedisServer> {
   let server = await listenOn(port);
   return {
     url: `redis://127.0.0.1:${port}`,
+    pid: () => {
+      if (server.pid === undefined) throw new Error(`${REDIS_PROGRAM} has no process`);
+      return server.pid;
+    },
     pause: () => void server.kill('SIGSTOP'),
     resume: () => void server.kill('SIGCONT'),
     kill: () => end(server),

@@ -6,7 +6,7 @@ export const SERVICE = 'bench-service';
 
 /** Makes agents with a grant each, MCP on, under one policy of these rules. @returns their keys */
 export async function makeAgents(
-  { admin }: Pair,
+  { admin }: Pick<Pair, 'admin'>,
   count: number,
   rules: readonly object[] = [],
 ): Promise<readonly string[]> {

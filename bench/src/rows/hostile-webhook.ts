@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AdminClient, createAdminClient } from '@svault/compose/admin-client';
+import { bind } from '@svault/compose/binding';
 import type { Pair } from '@svault/compose/pair';
 import { type LoadResult, quantile, runLoad } from '../load.ts';
 import { LOAD_CORE } from '../machine.ts';
@@ -10,7 +11,7 @@ import { startOwnServer } from '../server-process.ts';
 import { TARGETS } from '../targets.ts';
 import { controlPlaneContenders } from './control-plane.ts';
 
-const WEBHOOK = new URL('../hostile-webhook.ts', import.meta.url);
+export const WEBHOOK = new URL('../hostile-webhook.ts', import.meta.url);
 const STATES = ['honest', 'hostile'] as const;
 const REQUESTS_PER_SECOND = 200;
 const TOKENS = 100;
@@ -81,9 +82,14 @@ export async function hostileWebhookRows(
   }
 }
 
-async function bindAndFill(admin: AdminClient, webhookUrl: string): Promise<void> {
+/** Binds an account to a webhook of `hostile-webhook.ts`. */
+export async function bindTo(admin: AdminClient, webhookUrl: string): Promise<void> {
   const { hmacHash } = (await (await fetch(`${webhookUrl}/fingerprint`)).json()) as { hmacHash: string };
-  await admin.call('POST', '/api/webhook/bind', { code: randomUUID(), webhookUrl, hmacHash });
+  await bind(admin, { code: randomUUID(), webhookUrl, hmacHash });
+}
+
+async function bindAndFill(admin: AdminClient, webhookUrl: string): Promise<void> {
+  await bindTo(admin, webhookUrl);
   for (let n = 0; n < TOKENS; n++)
     await admin.call('POST', '/api/tokens', { serviceName: `hostile-${n}`, tokenType: 'JWT' });
 }

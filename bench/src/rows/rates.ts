@@ -93,7 +93,7 @@ export async function rateRows(
 /**
  * PostgreSQL, whose commits reach the disk, and Redis. Both run where this process does: on the load's core, so that the
  * server's has the control plane alone.
- * @returns the settings of a control plane with its state there, and PostgreSQL's first process
+ * @returns the settings of a control plane with its state there, PostgreSQL's address and first process, and Redis's process
  */
 export async function startDatabases(started: AsyncDisposableStack) {
   if (REDIS_PROGRAM === undefined) throw new Error(`the row of PostgreSQL and Redis ${NO_REDIS}`);
@@ -101,5 +101,10 @@ export async function startDatabases(started: AsyncDisposableStack) {
   started.defer(postgres.remove);
   const redis = await startRedis();
   started.defer(redis.kill);
-  return { env: { SV_DATABASE_URL: postgres.url, SV_REDIS_URL: redis.url }, postgresPid: postgres.pid() };
+  return {
+    env: { SV_DATABASE_URL: postgres.url, SV_REDIS_URL: redis.url },
+    url: postgres.url,
+    postgresPid: postgres.pid(),
+    redisPid: redis.pid(),
+  };
 }
