@@ -39,6 +39,7 @@ export const RUN_ELSEWHERE: readonly Elsewhere[] = [
     why: 'takes a signed release; scripts/release/checksums.test.ts has sha256sum read such checksums',
   },
   { page: 'docs/performance.md', why: 'measures for minutes, on a machine that does nothing else' },
+  { page: 'docs/operate/scale.md', why: 'measures for minutes, on a machine that does nothing else' },
   {
     page: 'docs/operate/backup-and-restore.md',
     begins: 'pg_dump',
