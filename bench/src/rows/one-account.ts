@@ -15,7 +15,7 @@ const ACCOUNTS = 3;
 const AGENTS = 50;
 const PATH = `/api/agents/credentials?service=${SERVICE}`;
 /** Requests in progress, over all control planes. */
-const IN_PROGRESS = [96, 1_024, 8_192] as const;
+const IN_PROGRESS = [96, 1_024, 16_384] as const;
 /** Events of one write; the control plane writes no more than the last at once. */
 const BATCHES = [1, 20, 200] as const;
 
@@ -91,10 +91,10 @@ export async function oneAccountTables(
   ])}
 
 ${columns([
-  ['in progress', 'answers/s', 'p50 ms', 'p99 ms', 'denied'],
-  ...loads.map(({ perSecond, p50Ms, p99Ms, denied, answered }, at) => [
+  ['in progress', 'answers/s', 'p50 ms', 'p99 ms', 'CPU µs', 'denied'],
+  ...loads.map(({ perSecond, p50Ms, p99Ms, cpuMicros, denied, answered }, at) => [
     String(IN_PROGRESS[at]),
-    ...[perSecond, p50Ms, p99Ms].map((value) => value.toFixed(0)),
+    ...[perSecond, p50Ms, p99Ms, cpuMicros].map((value) => value.toFixed(0)),
     [...denied].map(([code, count]) => `${((100 * count) / answered).toFixed(0)} % ${code}`).join(', ') ||
       'none',
   ]),

@@ -37,7 +37,8 @@ type Figure = (typeof FIGURES)[number];
 
 /** What the programs use at rest is subtracted from what background work does. */
 const REST_SECONDS = 10;
-const WARM_UP_SECONDS = 1;
+/** Until each program, and each connection of PostgreSQL, has compiled and planned what it runs. */
+const WARM_UP_SECONDS = 6;
 const MAX_WORK_MS = 180_000;
 const POLL_MS = 200;
 /** More events than any run writes. */
@@ -74,12 +75,14 @@ export async function measureUnitCosts(
   };
 
   const most = counts.at(-1) ?? 1;
-  for (const whole of [false, true]) await load(most, WARM_UP_SECONDS, whole);
+  // Before any load: what that leaves to collect is no rest.
   await untilWorkIsDone(cluster);
   await settle(pids);
   const [restFrom, restAt] = [await totals(cluster), performance.now()];
   await delay(REST_SECONDS * 1_000);
   const atRest = difference(restFrom, await totals(cluster), performance.now() - restAt);
+  for (const whole of [false, true]) await load(most, WARM_UP_SECONDS, whole);
+  await untilWorkIsDone(cluster);
 
   const states = counts.map((controlPlanes) => ({ controlPlanes, rounds: [] as Costs[], connections: 0 }));
   const [fetches, background]: readonly [Costs[], Costs[]] = [[], []];
