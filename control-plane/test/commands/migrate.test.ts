@@ -6,9 +6,9 @@ import { command, program } from '../support/run-program.ts';
 import { serviceInTest } from '../support/use-service.ts';
 
 const [last, ...before] = MIGRATIONS.toReversed();
-if (last?.name !== 'notifications') throw new Error('undo the newest migration in place of this one');
+if (last?.name !== 'checkpoints') throw new Error('undo the newest migration in place of this one');
 /** What a program before the newest migration left. */
-const WITHOUT_LAST = `DROP TABLE notifications; DROP TABLE notification_channels; DELETE FROM schema_migrations WHERE id = ${last.id}`;
+const WITHOUT_LAST = `DROP TABLE audit_checkpoints; DELETE FROM schema_migrations WHERE id = ${last.id}`;
 
 async function formerPlace(): Promise<Place> {
   const place = await makePlace();
