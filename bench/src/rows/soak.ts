@@ -4,7 +4,7 @@ import { storeCredential } from '@svault/compose/admin-client';
 import type { Pair } from '@svault/compose/pair';
 import { randomToken } from '@svault/shared';
 import { type LoadResult, runLoad } from '../load.ts';
-import { residentMb } from '../machine.ts';
+import { cpuSecondsOf, residentMb } from '../machine.ts';
 import type { Row } from '../report.ts';
 import { inTurn, requestBytes } from '../requests.ts';
 import { TARGETS } from '../targets.ts';
@@ -23,6 +23,10 @@ const PROGRAMS = ['control-plane', 'webhook'] as const;
 const SECONDS_OF_EACH = 25;
 const NEW_AGENTS = 20;
 const ADDRESSES = 200;
+/** Of the core that both programs share. */
+const LOAD = 1 / 2;
+/** So few that the costs of a request are those of one that comes alone; more at once cost less each. */
+const CALIBRATION_PER_SECOND = 200;
 /** Until code is compiled and caches are as full as they get. */
 const WARM_UP_SHARE = 1 / 3;
 
@@ -33,7 +37,7 @@ interface Minute {
 }
 
 /**
- * Fetches and proxied calls at half of what the servers' core can do, with new agents and new client addresses each minute:
+ * Fetches and proxied calls at half of the CPU time of the servers' core, with new agents and new client addresses each minute:
  * whether memory, descriptors and latency stay as they are (reliability R30).
  */
 export async function soakRows(pair: Pair, minutes: number, connections: number): Promise<readonly Row[]> {
@@ -72,8 +76,15 @@ export async function soakRows(pair: Pair, minutes: number, connections: number)
     });
 
   const agents = await makeAgents(pair, NEW_AGENTS);
-  const halves = [await fetches(agents), await calls()].map((result) => result.requestsPerSecond / 2);
-  const [halfOfFetches = 1, halfOfCalls = 1] = halves;
+  await fetches(agents);
+  await calls();
+  const halfLoad = async (load: (perSecond: number) => Promise<LoadResult>): Promise<number> => {
+    const before = cpuSecondsOf(pids);
+    const { answered } = await load(CALIBRATION_PER_SECOND);
+    return (LOAD * answered) / (cpuSecondsOf(pids) - before);
+  };
+  const halfOfFetches = await halfLoad((perSecond) => fetches(agents, perSecond));
+  const halfOfCalls = await halfLoad(calls);
   const samples: Minute[] = [];
   for (let minute = 0; minute < minutes; minute++) {
     const keys = await makeAgents(pair, NEW_AGENTS);
