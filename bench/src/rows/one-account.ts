@@ -2,14 +2,14 @@ import { formatTime, newId, newTimeOrderedId } from '@svault/shared';
 import { hashedText } from '@svault/shared/audit-chain';
 import { runLoad } from '../load.ts';
 import { LOAD_CORE, cpuSecondsOf, cpuSecondsOfFamily } from '../machine.ts';
-import { columns, spreadOf } from '../report.ts';
+import { columns } from '../report.ts';
 import { inTurn, requestBytes } from '../requests.ts';
 import { type RoundOptions, alternate, median } from '../rounds.ts';
 import { settle, startOwnServer } from '../server-process.ts';
 import { SERVICE, makeAgents } from './bench-agents.ts';
 import type { Cluster } from './cluster.ts';
 import { WEBHOOK, bindTo } from './hostile-webhook.ts';
-import { holdBackgroundWork } from './unit-costs.ts';
+import { holdBackgroundWork, withSpread } from './unit-costs.ts';
 
 const ACCOUNTS = 3;
 const AGENTS = 50;
@@ -101,11 +101,6 @@ ${columns([
 ])}
 
 ${await logTable(cluster, options.seconds)}`;
-}
-
-function withSpread(values: readonly number[]): string {
-  const { least, most } = spreadOf(values);
-  return `${median(values).toFixed(0)} (${least.toFixed(0)} to ${most.toFixed(0)})`;
 }
 
 /** As the control plane writes them: `control-plane/src/store/postgres/audit-commit.ts`. */

@@ -174,7 +174,8 @@ function computedRate(state: StateCosts, background: readonly Costs[]) {
   return rates.reduce((least, each) => (each.rate < least.rate ? each : least));
 }
 
-function withSpread(values: readonly number[], decimals = 0): string {
+/** The median, and the least and the most: `205 (146 to 264)`. */
+export function withSpread(values: readonly number[], decimals = 0): string {
   const { least, most } = spreadOf(values);
   const [middle, from, to] = [median(values), least, most].map((value) => value.toFixed(decimals));
   return `${middle} (${from} to ${to})`;

@@ -1,7 +1,7 @@
 import {
   type ChainHead,
   checkpointText,
-  hashedText,
+  eventText,
   isSignedBy,
   readCheckpoint,
   readNoteKey,
@@ -53,7 +53,7 @@ export async function cosign(
   const signed = `${text}\n${key.sign(text)}`;
   const operation = {
     ...{ op: 'audit.checkpoint', checkpoint: signed, key: key.vkey, previous },
-    events: events.map(textOf),
+    events: events.map(eventText),
   };
   // In a batch a refusal keeps its members.
   const { body } = await webhook.call(link, { path: '/v1/storage', body: { batch: [operation] }, signal });
@@ -84,16 +84,11 @@ function isCosigned(note: string, webhookKey: string): boolean {
   }
 }
 
-const textOf = (event: AuditEvent): string => {
-  const { beforeNumber, behindNumber } = hashedText(event);
-  return `${beforeNumber}${event.seq}${behindNumber}`;
-};
-
 /** The first events, as many as fit into one `audit.checkpoint`. */
 export function cutPage(events: readonly AuditEvent[]): readonly AuditEvent[] {
   let bytes = 0;
   const end = events.findIndex((event) => {
-    bytes += Buffer.byteLength(JSON.stringify(textOf(event))) + 1;
+    bytes += Buffer.byteLength(JSON.stringify(eventText(event))) + 1;
     return bytes > MAX_BATCH_BYTES - MAX_OTHER_BYTES;
   });
   return end === -1 ? events : events.slice(0, end);

@@ -49,9 +49,30 @@ export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: CHAIN_START };
  * @throws TypeError for a detail that {@link canonicalJson} does not take
  */
 export function eventHash(previous: string, event: Omit<ChainedEvent, 'hash'>): string {
-  const { beforeNumber, behindNumber } = hashedText(event);
-  return hash('sha256', `${previous}\n${beforeNumber}${event.seq}${behindNumber}`, 'hex');
+  return hash('sha256', `${previous}\n${eventText(event)}`, 'hex');
 }
+
+/** The text of an event that its hash covers: a JSON array. */
+export function eventText(event: Omit<ChainedEvent, 'hash'>): string {
+  const { beforeNumber, behindNumber } = hashedText(event);
+  return `${beforeNumber}${event.seq}${behindNumber}`;
+}
+
+/**
+ * Members that the hashed text has behind account and number, in this order, and that a webhook's copy has too. `hashedText`, which
+ * each request runs, names them one by one: that takes a quarter less time.
+ */
+export const COPIED_MEMBERS = [
+  'id',
+  'eventType',
+  'timestamp',
+  'outcome',
+  'agentId',
+  'proxyId',
+  'userId',
+  'serviceName',
+  'count',
+] as const;
 
 /**
  * The hashed text, a JSON array, around the event's number. PostgreSQL assigns the number and hashes the text, and reads

@@ -1,5 +1,5 @@
 export { CHAIN_START, canonicalJson, chainHash } from './hash-chain.ts';
-export { EMPTY_CHAIN, eventHash, followChain, hashedText } from './event-chain.ts';
+export { COPIED_MEMBERS, EMPTY_CHAIN, eventHash, eventText, followChain, hashedText } from './event-chain.ts';
 export type { ChainBreak, ChainHead, ChainedEvent } from './event-chain.ts';
 export { copiedEvent, withTakeableText } from './copied-event.ts';
 export { checkpointOrigin, checkpointText, isKeyName, readCheckpoint } from './checkpoint.ts';

@@ -1,5 +1,6 @@
 import {
   CHAIN_START,
+  COPIED_MEMBERS,
   type Checkpoint,
   chainHash,
   isSignedBy,
@@ -36,11 +37,6 @@ export interface ReadCheckpoint extends Checkpoint {
   readonly events: readonly ReportedEvent[];
 }
 
-/** Members that each hashed array has behind account and number, in this order, and the copy of the event has too. */
-const COPIED = [
-  ...['id', 'eventType', 'timestamp', 'outcome', 'agentId', 'proxyId', 'userId', 'serviceName', 'count'],
-] as const;
-
 /**
  * Verifies what a request says by itself: that the control plane signed the checkpoint of the right log, and that the
  * events lead to its hash (PROTOCOL.md CKP-03 to CKP-08).
@@ -69,7 +65,10 @@ export function readCheckpointRequest(request: CheckpointRequest, log: Checkpoin
 
 /** Whether the log has this event, with the same members. `detail` is left out: the copy may have it shortened. */
 export function isCopyOf(copy: AuditEntry | undefined, { members }: ReportedEvent): boolean {
-  return copy !== undefined && COPIED.every((name, at) => (copy[name] ?? null) === (members[at + 2] ?? null));
+  return (
+    copy !== undefined &&
+    COPIED_MEMBERS.every((name, at) => (copy[name] ?? null) === (members[at + 2] ?? null))
+  );
 }
 
 /** The id of an event, `''` where it has none. */

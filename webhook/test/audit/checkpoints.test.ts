@@ -1,11 +1,11 @@
 /** Checkpoints of the control plane's audit log (PROTOCOL.md section 5.11). */
 import { randomBytes } from 'node:crypto';
 import { ManualClock, toBase64url } from '@svault/shared';
-import { CHAIN_START, isSignedBy, readNoteKey } from '@svault/shared/audit-chain';
+import { CHAIN_START, eventText, isSignedBy, readNoteKey } from '@svault/shared/audit-chain';
 import type { AuditItem } from '@svault/shared/schemas';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, type BoundWebhook, boundWebhook, webhookOfTest } from '../support/bound-webhook.ts';
-import { type ControlPlaneLog, ORIGIN, controlPlaneLog, textOf } from '../support/control-plane-log.ts';
+import { type ControlPlaneLog, ORIGIN, controlPlaneLog } from '../support/control-plane-log.ts';
 import { runWebhook } from '../support/run-webhook.ts';
 
 interface Cosigned {
@@ -169,7 +169,10 @@ describe('of a webhook that has cosigned three events', () => {
       ],
       [
         'one with more events than its size',
-        (log) => ({ ...log.checkpoint(0, 3), events: [...log.checkpoint(0).events, textOf(log.events[0]!)] }),
+        (log) => ({
+          ...log.checkpoint(0, 3),
+          events: [...log.checkpoint(0).events, eventText(log.events[0]!)],
+        }),
       ],
       ['one with events that are no JSON', (log) => ({ ...log.checkpoint(3), events: ['[', ']'] })],
       ['one with events that are no array', (log) => ({ ...log.checkpoint(3), events: ['{}', 'null'] })],

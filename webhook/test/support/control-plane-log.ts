@@ -5,7 +5,7 @@ import {
   copiedEvent,
   createLogKey,
   eventHash,
-  hashedText,
+  eventText,
 } from '@svault/shared/audit-chain';
 import type { Answer, BoundWebhook } from './bound-webhook.ts';
 
@@ -35,11 +35,6 @@ export interface CheckpointBody {
   readonly previous: string;
   readonly events: readonly string[];
 }
-
-export const textOf = (event: ChainedEvent): string => {
-  const { beforeNumber, behindNumber } = hashedText(event);
-  return `${beforeNumber}${event.seq}${behindNumber}`;
-};
 
 export function controlPlaneLog(
   webhook: Pick<BoundWebhook, 'storage'>,
@@ -78,7 +73,7 @@ export function controlPlaneLog(
         checkpoint: `${text}\n${key.sign(text)}`,
         key: key.vkey,
         previous: hashAt(from),
-        events: events.slice(from, size).map(textOf),
+        events: events.slice(from, size).map(eventText),
       };
     },
     send: (body) => webhook.storage(body),

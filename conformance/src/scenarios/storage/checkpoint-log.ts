@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { authorityOf, randomToken } from '@svault/shared';
 import {
   CHAIN_START,
+  COPIED_MEMBERS,
   chainHash,
   checkpointOrigin,
   checkpointText,
@@ -59,18 +60,7 @@ export function inChain(
   vaultId = VAULT_ID,
   seq: unknown = before.size + 1,
 ): LogEvent {
-  const names = [
-    'id',
-    'eventType',
-    'timestamp',
-    'outcome',
-    'agentId',
-    'proxyId',
-    'userId',
-    'serviceName',
-    'count',
-  ];
-  const text = JSON.stringify([vaultId, seq, ...names.map((name) => event[name] ?? null), '{}']);
+  const text = JSON.stringify([vaultId, seq, ...COPIED_MEMBERS.map((name) => event[name] ?? null), '{}']);
   return { size: before.size + 1, hash: hashBehind(before, text), event, text };
 }
 
