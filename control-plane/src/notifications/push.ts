@@ -14,7 +14,7 @@ const TTL_SECONDS = 60;
 
 /**
  * Sends messages to browsers (RFC 8030), encrypted for them (RFC 8291) and signed with this installation's key (RFC 8292).
- * That key follows from the data encryption key, so it is the same in each process and in a restored backup.
+ * That key is derived from the data encryption key, so it is the same in each process and in a restored backup.
  */
 export function createPush(options: {
   readonly egress: Egress;

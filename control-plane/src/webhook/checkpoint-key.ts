@@ -6,7 +6,7 @@ import { checkpointOrigin, createLogKey } from '@svault/shared/audit-chain';
 export type CheckpointKeys = ReturnType<typeof createCheckpointKeys>;
 
 /**
- * One key of this installation, under the origin of each account. It follows from the data encryption key, so it is the same
+ * One key of this installation, under the origin of each account. It is derived from the data encryption key, so it is the same
  * in each process, after a rotation of the root key and in a restored backup.
  */
 export function createCheckpointKeys(masterKeys: MasterKeys, baseUrl: string) {
