@@ -60,7 +60,7 @@ export function eventText(event: Omit<ChainedEvent, 'hash'>): string {
 
 /**
  * Members that the hashed text has behind account and number, in this order, and that a webhook's copy has too. `hashedText`, which
- * each request runs, names them one by one: that takes a quarter less time.
+ * each request runs, names them one by one, which is faster.
  */
 export const COPIED_MEMBERS = [
   'id',
