@@ -26,7 +26,7 @@ export const SOAK_ENV = {
 const PROGRAMS = ['control-plane', 'webhook'] as const;
 const SECONDS_OF_EACH = 22;
 /** Not counted: a collection drops compiled code, too, and the first calls after it show nothing but that. */
-const SECONDS_BEFORE_EACH = 3;
+const WARM_UP_SECONDS = 3;
 /** With the fetches before it, longer than an idle connection to the webhook (30 s) or to an upstream (4 s) is kept. */
 const REST_MS = 8_000;
 /** The second gives back what the first only made free: up to 5 MB. */
@@ -102,9 +102,9 @@ export async function soakRows(pair: Pair, minutes: number, connections: number)
   const samples: Minute[] = [];
   for (let minute = 0; minute < minutes; minute++) {
     const keys = await makeAgents(pair, NEW_AGENTS);
-    await calls(halfOfCalls, SECONDS_BEFORE_EACH);
+    await calls(halfOfCalls, WARM_UP_SECONDS);
     const callsOfMinute = await calls(halfOfCalls);
-    await fetches(keys, halfOfFetches, SECONDS_BEFORE_EACH);
+    await fetches(keys, halfOfFetches, WARM_UP_SECONDS);
     const loads = [await fetches(keys, halfOfFetches), callsOfMinute];
     await delay(REST_MS);
     for (let collection = 0; collection < COLLECTIONS; collection++) {
